@@ -102,6 +102,11 @@ REACHED_BY = "graph.reached_by"
 """Result: it is a gradient, and these are the indices of the forward results that
 depend on its argument. Without the attribute all of them do."""
 
+NONZERO = "graph.nonzero"
+"""Argument: it is a cotangent, and these are numbers of derivatives that are not known
+to be zero where it is. If all arguments with one of the numbers are absent, there is no
+such derivative, and a backward function that computes it is another function."""
+
 EQUAL = "graph.equal"
 """Result: it is a gradient, which in eager is one tensor with those of the same number.
 Without the attribute it has memory of its own, whatever it is equal to."""

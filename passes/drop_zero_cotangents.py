@@ -29,6 +29,9 @@ After::
       %0 = "graph.mul"(%g, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
       return %0
 
+A cotangent of which a derivative is not zero by structure has ``graph.nonzero``. The
+pass computes that with zeros; ``are_derivatives_zero`` says whether eager does, too.
+
 It does not look at numbers: a tensor that happens to be full of zeros is computed with.
 Only where an op adds or chooses is a 0 in the text of the program as good as a zero by
 structure, if there is one beside it: ``where(x > 0, h, 0)``.
@@ -39,15 +42,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih.dialects import attributes as attr
-from girih.dialects import graph, keys
+from girih.dialects import keys
 from girih.dialects import types as ty
-from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Effects, effects_of, rule_name
-from girih.dialects.graph.creation import ConstantOp, FullOp
 from girih.dialects.rule_table import RuleTable
-from girih.passes.autograd.extern import VJP
 from girih.passes.autograd.joint import Attributes, Signature
+from girih.passes.autograd.zeros import Zeros
 from girih.passes.graph_builder import GraphBuilder, erase_dead_ops
 from girih.passes.registry import register_pass
 
@@ -90,6 +91,19 @@ def _specialize(function: ir.OpView, absent: frozenset[int]) -> None:
     signature.apply(function)
 
 
+def are_derivatives_zero(function: ir.OpView, absent: Collection[int]) -> bool:
+    """Whether what a backward function computes of these cotangents is zero.
+
+    If not, it is another function without them: ``graph.nonzero`` says of what.
+    """
+    left, gone = set(), set()
+    for given in Signature.of(function).arguments:
+        if keys.NONZERO in given:
+            is_absent = attr.INT.decode(given[keys.COTANGENT]) in absent
+            (gone if is_absent else left).update(attr.INTS.decode(given[keys.NONZERO]))
+    return gone <= left
+
+
 def _drop_results(
     signature: Signature, zeros: "_Zeros", last: ir.OpView, absent: frozenset[int]
 ) -> None:
@@ -126,66 +140,21 @@ def _is_used(value: ir.Value) -> bool:
     return next(iter(value.uses), None) is not None
 
 
-class _Zeros:
-    """The values that are known to be zero, in program order.
-
-    What the program itself writes out as 0 is not one of them, as that times infinity
-    is NaN. It is remembered for ops that add or choose.
-    """
-
-    def __init__(self, values: Any):
-        self._zeros = set(values)
-        self._written: set[ir.Value] = set()
-
-    def __contains__(self, value: ir.Value | None) -> bool:
-        """Whether a value is zero; an operand that is left out is not."""
-        return value is not None and value in self._zeros
+class _Zeros(Zeros):
+    """What is done with ops that read values known to be zero."""
 
     def visit(self, op: ir.OpView) -> None:
         """Decides what zero operands make of an op."""
-        if not any(value in self._zeros for value in op.operands):
-            if self._is_written_zero(op):
-                self._written.update(op.results)
+        self.see(op)
+        if not any(value in self for value in op.operands):
             return
-        found = None
-        if effects_of(op) is Effects.PURE:
-            found = ZERO if self._makes_zero(op) else self._simplified(op)
+        if all(value in self for value in op.results) and len(op.results):
+            return
+        found = self._simplified(op) if effects_of(op) is Effects.PURE else None
         if found is None:
             self.materialize(op)
-        elif found is ZERO:
-            self._zeros.update(op.results)
         else:
             op.results[0].replace_all_uses_with(found)
-
-    def _makes_zero(self, op: ir.OpView) -> bool:
-        """Whether the result is zero, by what the op's class says of its operands."""
-        cls = graph.OPS.get(op.operation.name)
-        groups = () if cls is None else cls.ZERO_IF
-        return any(self._are_nothing(op, group, len(groups)) for group in groups)
-
-    def _are_nothing(self, op: ir.OpView, group: tuple[str, ...], count: int) -> bool:
-        """Whether the operands of one of so many groups are left out or zero."""
-        operands = []
-        for name in group:
-            found = getattr(op, name)
-            operands.extend(found if isinstance(found, list | tuple) else [found])
-        others = [v for v in operands if v is not None and v not in self._zeros]
-        if not others:
-            return True
-        # An op with several groups multiplies: there a written zero is a number.
-        is_linear = count == 1 and any(value in self for value in operands)
-        return is_linear and self._written.issuperset(others)
-
-    def _is_written_zero(self, op: ir.OpView) -> bool:
-        """Whether an op makes a tensor of zeros of a number in the program, or a view.
-
-        Views and conversions are the ops of one operand that is zero where they are.
-        """
-        if isinstance(op, ConstantOp | FullOp):
-            return op.value == 0
-        cls = graph.OPS.get(op.operation.name)
-        is_alike = cls is not None and bool(cls.ZERO_IF) and len(op.operands) == 1
-        return is_alike and op.operands[0] in self._written
 
     def _simplified(self, op: ir.OpView) -> Any:
         rule = _RULES.get(rule_name(op))
@@ -196,7 +165,7 @@ class _Zeros:
         b = GraphBuilder(op)
         made: dict[ir.Value, ir.Value] = {}
         for index, value in enumerate(op.operands):
-            if value in self._zeros and (places is None or index in places):
+            if value in self and (places is None or index in places):
                 if value not in made:
                     made[value] = _filled(b, value.type)
                 op.operation.operands[index] = made[value]
@@ -217,10 +186,8 @@ def _zero_of(element: ir.Type) -> bool | int | float | complex:
 
 # Rules ------------------------------------------------------------------------------
 
-# What a rule returns where all results are zero; else it returns the value that
-# replaces the only result, or None where the op has to compute with zeros.
-ZERO = object()
-
+# A rule returns the value that replaces the only result, or None where the op has to
+# compute with zeros.
 Rule = Callable[[Any, _Zeros, GraphBuilder], Any]
 
 _RULES: dict[str, Rule] = RuleTable("rule for zeros in the op graph.")
@@ -247,12 +214,6 @@ def _sub(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     return _as(op, b, b.op("neg", op.rhs) if op.lhs in zeros else op.lhs)
 
 
-@_drops("pad")
-def _pad(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """Zero where the padding is."""
-    return ZERO if op.value == 0 else None
-
-
 @_drops("scatter_add")
 def _scatter_add(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     """What is added to, if nothing is added."""
@@ -273,44 +234,6 @@ def _add_matmul(op, zeros: _Zeros, b: GraphBuilder) -> Any:
     if op.alpha != 1 or "strides" in op.attributes:
         return None
     return b.op("mm" if _name(op) == "addmm" else "bmm", op.lhs, op.rhs)
-
-
-@_drops("extern")
-def _extern(op, zeros: _Zeros, b: GraphBuilder) -> Any:
-    """A derivative that ATen computes is linear in the cotangents that it is given."""
-    cotangents = _cotangents(op.op, op.args)
-    if not cotangents:
-        return None
-    operands = list(op.operands)
-    return ZERO if all(operands[index] in zeros for index in cotangents) else None
-
-
-def _cotangents(name: str, arguments: tuple) -> list[int]:
-    """The operands of a call in all of which together it is linear, if that is known.
-
-    Source: aten/src/ATen/native/native_functions.yaml
-    """
-    if name == VJP:
-        return [item.index for item in arguments[-1] if isinstance(item, OperandRef)]
-    known = name.removeprefix("aten.").removesuffix(".default") in _LINEAR_IN_THE_FIRST
-    first = arguments[0] if known else None
-    return [first.index] if isinstance(first, OperandRef) else []
-
-
-_LINEAR_IN_THE_FIRST = frozenset(
-    {
-        "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward",
-        "_embedding_bag_backward", "_log_softmax_backward_data",
-        "_scaled_dot_product_flash_attention_backward",
-        "_scaled_dot_product_flash_attention_for_cpu_backward",
-        "_softmax_backward_data", "avg_pool2d_backward", "avg_pool3d_backward",
-        "convolution_backward", "embedding_dense_backward", "grid_sampler_2d_backward",
-        "grid_sampler_3d_backward", "masked_scatter_backward",
-        "max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward",
-        "multi_margin_loss_backward", "multilabel_margin_loss_backward",
-        "native_dropout_backward",
-    }
-)  # fmt: skip
 
 
 def _name(op: Any) -> str:

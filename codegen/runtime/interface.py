@@ -186,6 +186,15 @@ class BackwardProgram(NamedTuple):
     passed: Mapping[int, int] = MappingProxyType({})
 
 
+def _is_not_called(*values: Any) -> tuple:
+    raise AssertionError("girih bug: a backward program that is none")
+
+
+# For cotangents without which the backward program is another: gradients are computed
+# of the arguments then, of the results alone that have a cotangent.
+OF_ARGUMENTS = BackwardProgram(_is_not_called, None, (), ())
+
+
 class Derivative(NamedTuple):
     """The gradients as a function that autograd can differentiate again.
 

@@ -27,6 +27,7 @@ from torch.autograd.function import Function
 
 from girih.codegen.runtime.batches import entries_of, is_batch, outside_of_batches
 from girih.codegen.runtime.inner import GONE
+from girih.codegen.runtime.interface import OF_ARGUMENTS
 
 _levels = torch._C._functorch.get_dynamic_layer_stack_depth
 _hooks = torch._C._autograd._top_saved_tensors_default_hooks
@@ -248,6 +249,8 @@ class Kept:
                     *self.arguments, *cotangents
                 )
             return found, owner.interface.wanted
+        if program is OF_ARGUMENTS:
+            return self._differentiable(given, (), (), cotangents, freed)
         tracked, private = self._saved()
         if self.packed is None:
             places = owner.watches.tracked

@@ -27,6 +27,8 @@ from girih.dialects.traits import MAY_ALIAS, VIEW
 class _Identity(DerivativeOp, traits={VIEW, MAY_ALIAS}):
     """y = x."""
 
+    ZERO_IF = (("x",),)
+
     x = operand()
     y = result()
 
@@ -60,6 +62,8 @@ class SubstituteOp(DerivativeOp, name="substitute"):
 
     What a tensor is worth after a write that autograd did not see.
     """
+
+    ZERO_IF = (("value",),)
 
     value = operand()
     original = operand()

@@ -96,6 +96,8 @@ class EmbeddingOp(CompositeOp, name="embedding"):
     ``padding_idx`` (-1: none) only matters for the derivative.
     """
 
+    ZERO_IF = (("weight",),)
+
     weight = operand()
     index = operand()
     padding_idx = attribute(INT, default=-1)
@@ -116,6 +118,8 @@ class IndexOp(CompositeOp, name="index"):
     The indices broadcast. Their shape stands where the indexed dims stood if these
     are adjacent, else in front.
     """
+
+    ZERO_IF = (("x",),)
 
     x = operand()
     indices = variadic_operand()

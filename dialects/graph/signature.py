@@ -130,6 +130,7 @@ ARGUMENT = {
     keys.DONATED: (UNIT, _any),
     keys.KEPT: (UNIT, _any),
     keys.NAME: (STRING, _any),
+    keys.NONZERO: (INTS, _any),
     keys.NUMBER: (UNIT, _of_a_number),
     keys.REQUIRES_GRAD: (UNIT, _any),
     keys.SAVED: (STRING, _a_place),

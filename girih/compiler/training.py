@@ -22,6 +22,7 @@ import torch
 from girih import collector, exclusive, signals, tally
 from girih.codegen.runtime.differentiable import Differentiable
 from girih.codegen.runtime.interface import (
+    OF_ARGUMENTS,
     BackwardProgram,
     Derivative,
     Derivatives,
@@ -43,7 +44,10 @@ from girih.log import logger
 from girih.options import Options
 from girih.passes import stages
 from girih.passes.autograd.joint import Signature
-from girih.passes.drop_zero_cotangents import DropZeroCotangentsOptions
+from girih.passes.drop_zero_cotangents import (
+    DropZeroCotangentsOptions,
+    are_derivatives_zero,
+)
 from girih.reports import Report
 
 _log = logger("compiler")
@@ -145,7 +149,10 @@ class _Level:
                 lowering = Lowering(self.options, report, self.device, "backward")
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
-                    self._drop_cotangents(lowering, module, given)
+                    absent = self._absent(given)
+                    if not are_derivatives_zero(functions_of(module)["main"], absent):
+                        return OF_ARGUMENTS
+                    self._drop_cotangents(lowering, module, absent)
                     program = self._backward_program(lowering, module, given)
         except Exception as error:
             self._give_up(error, report, "this backward pass")
@@ -170,12 +177,15 @@ class _Level:
         is_allowed = self.options.falls_back()
         return Site(what, is_allowed, self.site.place, report.fallbacks)
 
-    def _drop_cotangents(
-        self, lowering: Lowering, module: ir.Module, given: tuple[int, ...]
-    ) -> None:
+    def _absent(self, given: tuple[int, ...]) -> tuple[int, ...]:
+        """The results that have no cotangent."""
         results = self.interface.differentiable
-        zero = [n for i, n in enumerate(results) if i not in given]
-        options = DropZeroCotangentsOptions(cotangents=tuple(zero))
+        return tuple(n for i, n in enumerate(results) if i not in given)
+
+    def _drop_cotangents(
+        self, lowering: Lowering, module: ir.Module, absent: tuple[int, ...]
+    ) -> None:
+        options = DropZeroCotangentsOptions(cotangents=absent)
         lowering.run("backward", module.operation, {stages.DROP_ZERO.name: options})
 
     def _backward_program(

@@ -11,12 +11,13 @@ from girih.dialects.dims import Size
 from girih.dialects.graph.differentiation import CustomVjpOp
 from girih.passes.autograd.kept import read_behind
 from girih.passes.autograd.reverse import (
+    Reaching,
+    Sweep,
     active_values,
     can_be_active,
-    gradients_of,
     reached_values,
-    reaching,
 )
+from girih.passes.autograd.reverse import reaching as reaching_values
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout
 
@@ -90,8 +91,11 @@ def make_joint(function: ir.OpView, *, is_derived: bool = False) -> None:
     _sever(ops, signature, active, wanted)
     seeds = _add_cotangents(block, signature, active, terminator.location)
     ip = ir.InsertionPoint(terminator)
-    gradients = gradients_of(ops, seeds, wanted, ip, is_derived=is_derived)
-    reached_by = _reached_by(ops, seeds, active, signature)
+    reaching = reaching_values(ops, [value for value, _ in seeds], active)
+    sweep = Sweep(ops, seeds, wanted, ip, is_derived, reaching).run()
+    gradients = [sweep.gradient(value) for value in wanted]
+    _mark_nonzero(signature, sweep.nonzero)
+    reached_by = _reached_by(seeds, reaching, signature)
     for argument, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None:
             number = argument.arg_number
@@ -121,10 +125,18 @@ def _sever(
             given[keys.DETACHED] = given[keys.SEVERED] = ir.UnitAttr.get()
 
 
+def _mark_nonzero(signature: Signature, nonzero: set[int]) -> None:
+    """Numbers derivatives that are no zeros without a cotangent of these results."""
+    cotangents = [given for given in signature.arguments if keys.COTANGENT in given]
+    for place, given in enumerate(cotangents):
+        numbers = [n for n, bits in enumerate(sorted(nonzero)) if bits >> place & 1]
+        if numbers:
+            given[keys.NONZERO] = attr.INTS.encode(numbers)
+
+
 def _reached_by(
-    ops: list[ir.OpView],
     seeds: list[tuple[ir.Value, ir.Value]],
-    active: set[ir.Value],
+    reaching: Reaching,
     signature: Signature,
 ) -> dict[ir.Value, Attributes]:
     """For values on which only some results depend, which these are."""
@@ -133,14 +145,13 @@ def _reached_by(
     given = [a[keys.COTANGENT] for a in signature.arguments if keys.COTANGENT in a]
     numbers = [attr.INT.decode(number) for number in given]
     everything = (1 << len(seeds)) - 1
-    found = reaching(ops, [value for value, _ in seeds], active)
     return {
         value: {
             keys.REACHED_BY: attr.INTS.encode(
                 [number for place, number in enumerate(numbers) if bits >> place & 1]
             )
         }
-        for value, bits in found.items()
+        for value, bits in reaching.derived.items()
         if bits != everything
     }
 

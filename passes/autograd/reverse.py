@@ -1,6 +1,8 @@
 """The backward sweep: cotangents of outputs become cotangents of inputs."""
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from girih.dialects import types as ty
@@ -19,6 +21,7 @@ from girih.passes.autograd.rules import (
     NotDifferentiable,
     VjpBuilder,
 )
+from girih.passes.autograd.zeros import is_zero_for_zeros
 
 
 def can_be_active(type_: ir.Type) -> bool:
@@ -108,10 +111,27 @@ def reached_values(
     return Reached(visited, derived)
 
 
+class Reaching(NamedTuple):
+    """For values, a bit for the number of each output that depends on them.
+
+    Attributes:
+        visited: For all active values.
+        derived: For those that get gradients, where these come from.
+    """
+
+    visited: dict[ir.Value, int]
+    derived: dict[ir.Value, int]
+
+    def of(self, op: ir.OpView) -> int:
+        """The outputs for whose cotangents eager calls the derivative of an op."""
+        bits = self.visited if _materializes(op) else self.derived
+        return reduce(or_, (bits.get(value, 0) for value in op.results))
+
+
 def reaching(
     ops: Sequence[ir.OpView], outputs: Sequence[ir.Value], active: set[ir.Value]
-) -> dict[ir.Value, int]:
-    """For values that get gradients, a bit for the number of each output."""
+) -> Reaching:
+    """Which outputs depend on which values."""
     visited = dict.fromkeys(outputs, 0)
     for number, value in enumerate(outputs):
         visited[value] |= 1 << number
@@ -128,7 +148,7 @@ def reaching(
                     for value in _behind(op, result, operands(op)):
                         if value in active:
                             table[value] = table.get(value, 0) | reaches
-    return found
+    return Reaching(visited, found)
 
 
 class Sweep:
@@ -136,6 +156,9 @@ class Sweep:
 
     Attributes:
         cotangents: What has been found so far.
+        nonzero: Of derivatives that are not known to be zero for cotangents of zero
+            the outputs that come to them, as bits. Without a cotangent of any of these
+            there is no derivative.
     """
 
     def __init__(
@@ -145,6 +168,7 @@ class Sweep:
         inputs: Sequence[ir.Value],
         ip: ir.InsertionPoint,
         is_derived: bool,
+        reaching: Reaching | None = None,
     ):
         """As ``gradients_of`` takes them."""
         seeds = list(seeds)
@@ -156,6 +180,10 @@ class Sweep:
         self._is_derived = is_derived
         self.builder = VjpBuilder(ip, self._reached)
         self.cotangents: dict[ir.Value, ir.Value] = {}
+        self.nonzero: set[int] = set()
+        self._reaching = reaching
+        self._everything = (1 << len(seeds)) - 1
+        self._given = {value for op in ops for value in op.results}
         for value, cotangent in seeds:
             if value in self._reached:
                 self._accumulate(value, cotangent)
@@ -192,13 +220,35 @@ class Sweep:
             raise NotDifferentiable(_without_rule(op, name))
         gradients = RULES[name](op, cotangents, self.builder)
         self._check(op, gradients)
+        flat = _flat(op, gradients)
+        self._note_nonzero(op, cotangents, flat)
         followed = _followed(op) if self._is_derived else None
-        for operand, gradient in zip(op.operands, _flat(op, gradients), strict=True):
+        for operand, gradient in zip(op.operands, flat, strict=True):
             _check_gradient(op, operand, gradient)
             if gradient is not None and operand in self._reached:
                 if followed is not None:
                     gradient = following(gradient, followed, self.builder)
                 self._accumulate(operand, gradient)
+
+    def _note_nonzero(
+        self,
+        op: ir.OpView,
+        cotangents: Iterable[ir.Value | None],
+        gradients: Iterable[ir.Value | None],
+    ) -> None:
+        """Has it known where only some outputs come to a derivative that is no zero."""
+        reaches = self._everything if self._reaching is None else self._reaching.of(op)
+        if reaches == self._everything or reaches in self.nonzero:
+            return
+        pairs = zip(op.operands, gradients, strict=True)
+        made = [
+            gradient
+            for operand, gradient in pairs
+            if operand in self._reached and isinstance(gradient, ir.Value)
+        ]
+        known = [value for value in cotangents if value is not None]
+        if not is_zero_for_zeros(made, known, self._given):
+            self.nonzero.add(reaches)
 
     def _go_on_with_zeros(self, targets: list[ir.Value]) -> None:
         """Has the derivative of the gradients come to what zeros are multiplied by."""

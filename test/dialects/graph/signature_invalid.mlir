@@ -42,7 +42,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {graph.symbols 
 
 // -----
 
-// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.argument, graph.constant, graph.cotangent, graph.donated, graph.kept, graph.name, graph.number, graph.requires_grad, graph.saved, graph.static, graph.strides, graph.symbol, graph.uncounted, graph.unkept, got graph.stride}}
+// expected-error @+1 {{'func.func' expected argument 0 to have one of graph.argument, graph.constant, graph.cotangent, graph.donated, graph.kept, graph.name, graph.nonzero, graph.number, graph.requires_grad, graph.saved, graph.static, graph.strides, graph.symbol, graph.uncounted, graph.unkept, got graph.stride}}
 func.func @main(%x: tensor<4xf32> {graph.stride = [1]}) -> (tensor<4xf32>) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
