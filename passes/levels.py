@@ -300,6 +300,7 @@ class _Check:
         found: list[Problem] = []
         end = body.ends_in or _end_of(top.name)
         rules: dict[str, _Rule] = {top.name: partial(_open_blocks, end=end)}
+        out_of_place: set[str] = set()
 
         advance, skip = ir.WalkResult.ADVANCE, ir.WalkResult.SKIP
 
@@ -307,10 +308,12 @@ class _Check:
             name = op.name
             if name not in rules:
                 rules[name] = self._rule_for(name, body, top.name)
-            if rules[name] is not None:
-                found.extend(rules[name](op))
-            # What stands in an op that is out of place is not said again.
-            return advance if name == top.name or body.allows(name) else skip
+                # What stands in an op that is out of place is not said again.
+                if not body.allows(name):
+                    out_of_place.add(name)
+            if (rule := rules[name]) is not None:
+                found.extend(rule(op))
+            return skip if name in out_of_place else advance
 
         top.walk(check, ir.WalkOrder.PRE_ORDER)
         return found

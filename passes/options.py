@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import difflib
+import functools
 import inspect
 import textwrap
 import typing
@@ -33,7 +34,9 @@ def parse_options(
         if text:
             raise UnknownPass(f"the pass {pass_name!r} has no options, got {text!r}")
         return None
-    hints = typing.get_type_hints(options)
+    if base is not None and not text.strip():
+        return base
+    hints = _hints(options)
     values = {}
     for item in text.split():
         key, _, value = item.partition("=")
@@ -61,7 +64,7 @@ def expect_options(name: str, options: type | None) -> type | None:
         return None
     if not dataclasses.is_dataclass(options):
         raise TypeError(f"the options of {name!r} must be a dataclass, got {options!r}")
-    hints = typing.get_type_hints(options)
+    hints = _hints(options)
     for field in dataclasses.fields(options):
         what = f"the option {field.name!r} of {name!r}"
         if field.default is dataclasses.MISSING:
@@ -70,6 +73,11 @@ def expect_options(name: str, options: type | None) -> type | None:
             kinds = "bool, int, float, str or tuple[int, ...]"
             raise TypeError(f"{what} must be {kinds}, got {hints[field.name]}")
     return options
+
+
+@functools.cache
+def _hints(options: type) -> dict[str, Any]:
+    return typing.get_type_hints(options)
 
 
 _KINDS = (bool, int, float, str, tuple[int, ...])

@@ -1,5 +1,6 @@
 """The named pipelines: stretches of the compiler's stages that the registry runs."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -81,10 +82,15 @@ def steps_of(name: str, options: Mapping[str, Any]) -> list[Step]:
             pipeline itself says holds all the same.
     """
     return [
-        replace(_given(step, options.get(step.name)), stage=stage.name)
+        _given(step, options.get(step.name))
         for stage in PIPELINES[name]
-        for step in parse_pipeline(stage.passes)
+        for step in _steps_of(stage)
     ]
+
+
+@functools.cache
+def _steps_of(stage: CompilerStage) -> tuple[Step, ...]:
+    return tuple(replace(s, stage=stage.name) for s in parse_pipeline(stage.passes))
 
 
 def _given(step: Step, options: Any) -> Step:
