@@ -195,20 +195,25 @@ def _row_share(subject: Subject, columns: Coordinate) -> Share:
         return policy.SEVERAL if is_walked_once else replace(policy.SEVERAL, stages=1)
     if is_walked_once:
         return policy.ROWS
-    table = _rows_again(subject)
+    table = _rows_again(subject, columns)
     is_long = columns.size >= table[0][0]
     if is_long and has_weights(subject, columns) and not _is_aligned(subject, columns):
         return policy.ROWS_AGAIN_ANYWHERE
     return next(share for least, share in table if columns.size >= least)
 
 
-def _rows_again(subject: Subject) -> tuple[tuple[int, Share], ...]:
+def _rows_again(subject: Subject, columns: Coordinate) -> tuple[tuple[int, Share], ...]:
     """Shares of rows that are walked more than once, by their lengths."""
     if _has_exponentials(subject):
         return policy.ROWS_OF_EXPONENTIALS
     least, most = (n * subject.options.processors for n in policy.FEW_ROUNDS)
     is_between = least < _results(subject) < most
-    return policy.ROWS_OF_FEW_ROUNDS if is_between else policy.ROWS_AGAIN
+    if is_between:
+        return policy.ROWS_OF_FEW_ROUNDS
+    has_several = len(subject.reductions) > 1
+    if has_several and _bytes_along(subject, columns) <= policy.NARROW_BYTES:
+        return policy.SEVERAL_NARROW_SUMS_AGAIN
+    return policy.ROWS_AGAIN
 
 
 def _has_exponentials(subject: Subject) -> bool:

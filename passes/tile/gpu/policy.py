@@ -158,6 +158,21 @@ ROWS_AGAIN = (
     (4096, Share(2048, 8, stages=1)),
     (0, Share(1024, 8, stages=1)),
 )
+# With several sums of 16-bit rows threads of fewer warps have registers enough, which
+# counts where memory is fast. Layer norm in f16 (H200, 2026-11-28) of 4096 x 16384 68.9
+# us, with 32 warps 86.0, of 4096 x 18432 86.2 (117); in training of 2048 x 16384 138
+# (150); of 4096 x 8704 with 8 warps 44.3 us, with 16 50.9; in training of 4096 x 11008
+# in bf16 185 (202). But of 4096 x 12288 with 8 54.7 (52.4); of 2048 x 32768 with 32
+# 75.3, with 16 79.3. Slower so: one sum, and f32. RMS norm of 4096 x 11008 in bf16 with
+# 8 warps 48.8 (44.6); layer norm in f32 of 4096 x 9216 with 8 85.7 (80.6), of 4096 x
+# 16384 with 32 136, with 16 144.
+SEVERAL_NARROW_SUMS_AGAIN = (
+    (24576, ROWS_AGAIN[0][1]),
+    (12288, Share(4096, 8, stages=1)),
+    (8192, Share(4096, 16, stages=1)),
+    *ROWS_AGAIN[2:],
+)
+NARROW_BYTES = 2
 # But not where a few of them are left for a last round of programs, each of which takes
 # longer: from so many rows for each processor on to so many. Layer norm in bf16 of 300
 # x 100000 66.5 us, with 32 warps 75.8; of 1024 x 20000 35.9 (40.0); of 1152 x 36864 in

@@ -238,3 +238,69 @@
   %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<8x31x31x3x3xf16>) -> tensor<8x31x31x1x1xf16>
   "tile.write"(%3, %y) : (tensor<8x31x31x1x1xf16>, !tile.buffer<f16, [8, 31, 31, 1, 1], [961, 31, 1, 1, 1]>) -> ()
 }) {domain = [8, 31, 31, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "windows", symbols = []} : () -> ()
+
+// Several sums of long narrow rows take fewer warps than one sum does.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: num_warps = 16 : i64
+// CHECK: schedule = "rows: {{.*}}", sym_name = "two_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 16384], [16384, 1]>, %w: !tile.buffer<f16, [16384], [1]>, %b: !tile.buffer<f16, [16384], [1]>, %y: !tile.buffer<f16, [4096, 16384], [16384, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 16384], [16384, 1]>) -> tensor<4096x16384xf16>
+  %1 = "tile.read"(%w) : (!tile.buffer<f16, [16384], [1]>) -> tensor<16384xf16>
+  %2 = "tile.read"(%b) : (!tile.buffer<f16, [16384], [1]>) -> tensor<16384xf16>
+  %3 = "graph.cast"(%0) : (tensor<4096x16384xf16>) -> tensor<4096x16384xf32>
+  %4 = "graph.mul"(%3, %3) : (tensor<4096x16384xf32>, tensor<4096x16384xf32>) -> tensor<4096x16384xf32>
+  %5 = "graph.reduce_sum"(%4) {dims = array<i64: 1>} : (tensor<4096x16384xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x16384xf32>) -> tensor<4096x1xf32>
+  %7 = "graph.cast"(%1) : (tensor<16384xf16>) -> tensor<16384xf32>
+  %8 = "graph.cast"(%2) : (tensor<16384xf16>) -> tensor<16384xf32>
+  %9 = "graph.mul"(%3, %5) : (tensor<4096x16384xf32>, tensor<4096x1xf32>) -> tensor<4096x16384xf32>
+  %10 = "graph.mul"(%9, %7) : (tensor<4096x16384xf32>, tensor<16384xf32>) -> tensor<4096x16384xf32>
+  %11 = "graph.add"(%10, %8) : (tensor<4096x16384xf32>, tensor<16384xf32>) -> tensor<4096x16384xf32>
+  %12 = "graph.add"(%11, %6) : (tensor<4096x16384xf32>, tensor<4096x1xf32>) -> tensor<4096x16384xf32>
+  %13 = "graph.cast"(%12) : (tensor<4096x16384xf32>) -> tensor<4096x16384xf16>
+  "tile.write"(%13, %y) : (tensor<4096x16384xf16>, !tile.buffer<f16, [4096, 16384], [16384, 1]>) -> ()
+}) {domain = [4096, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "two_sums", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: num_warps = 8 : i64
+// CHECK: schedule = "rows: {{.*}}", sym_name = "two_sums_of_less"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 8704], [8704, 1]>, %w: !tile.buffer<f16, [8704], [1]>, %b: !tile.buffer<f16, [8704], [1]>, %y: !tile.buffer<f16, [4096, 8704], [8704, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 8704], [8704, 1]>) -> tensor<4096x8704xf16>
+  %1 = "tile.read"(%w) : (!tile.buffer<f16, [8704], [1]>) -> tensor<8704xf16>
+  %2 = "tile.read"(%b) : (!tile.buffer<f16, [8704], [1]>) -> tensor<8704xf16>
+  %3 = "graph.cast"(%0) : (tensor<4096x8704xf16>) -> tensor<4096x8704xf32>
+  %4 = "graph.mul"(%3, %3) : (tensor<4096x8704xf32>, tensor<4096x8704xf32>) -> tensor<4096x8704xf32>
+  %5 = "graph.reduce_sum"(%4) {dims = array<i64: 1>} : (tensor<4096x8704xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x8704xf32>) -> tensor<4096x1xf32>
+  %7 = "graph.cast"(%1) : (tensor<8704xf16>) -> tensor<8704xf32>
+  %8 = "graph.cast"(%2) : (tensor<8704xf16>) -> tensor<8704xf32>
+  %9 = "graph.mul"(%3, %5) : (tensor<4096x8704xf32>, tensor<4096x1xf32>) -> tensor<4096x8704xf32>
+  %10 = "graph.mul"(%9, %7) : (tensor<4096x8704xf32>, tensor<8704xf32>) -> tensor<4096x8704xf32>
+  %11 = "graph.add"(%10, %8) : (tensor<4096x8704xf32>, tensor<8704xf32>) -> tensor<4096x8704xf32>
+  %12 = "graph.add"(%11, %6) : (tensor<4096x8704xf32>, tensor<4096x1xf32>) -> tensor<4096x8704xf32>
+  %13 = "graph.cast"(%12) : (tensor<4096x8704xf32>) -> tensor<4096x8704xf16>
+  "tile.write"(%13, %y) : (tensor<4096x8704xf16>, !tile.buffer<f16, [4096, 8704], [8704, 1]>) -> ()
+}) {domain = [4096, 8704], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "two_sums_of_less", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: num_warps = 32 : i64
+// CHECK: schedule = "rows: {{.*}}", sym_name = "one_sum"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 16384], [16384, 1]>, %w: !tile.buffer<f16, [16384], [1]>, %b: !tile.buffer<f16, [16384], [1]>, %y: !tile.buffer<f16, [4096, 16384], [16384, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 16384], [16384, 1]>) -> tensor<4096x16384xf16>
+  %1 = "tile.read"(%w) : (!tile.buffer<f16, [16384], [1]>) -> tensor<16384xf16>
+  %2 = "tile.read"(%b) : (!tile.buffer<f16, [16384], [1]>) -> tensor<16384xf16>
+  %3 = "graph.cast"(%0) : (tensor<4096x16384xf16>) -> tensor<4096x16384xf32>
+  %4 = "graph.mul"(%3, %3) : (tensor<4096x16384xf32>, tensor<4096x16384xf32>) -> tensor<4096x16384xf32>
+  %5 = "graph.reduce_sum"(%4) {dims = array<i64: 1>} : (tensor<4096x16384xf32>) -> tensor<4096x1xf32>
+  %7 = "graph.cast"(%1) : (tensor<16384xf16>) -> tensor<16384xf32>
+  %8 = "graph.cast"(%2) : (tensor<16384xf16>) -> tensor<16384xf32>
+  %9 = "graph.mul"(%3, %5) : (tensor<4096x16384xf32>, tensor<4096x1xf32>) -> tensor<4096x16384xf32>
+  %10 = "graph.mul"(%9, %7) : (tensor<4096x16384xf32>, tensor<16384xf32>) -> tensor<4096x16384xf32>
+  %11 = "graph.add"(%10, %8) : (tensor<4096x16384xf32>, tensor<16384xf32>) -> tensor<4096x16384xf32>
+  %12 = "graph.add"(%11, %5) : (tensor<4096x16384xf32>, tensor<4096x1xf32>) -> tensor<4096x16384xf32>
+  %13 = "graph.cast"(%12) : (tensor<4096x16384xf32>) -> tensor<4096x16384xf16>
+  "tile.write"(%13, %y) : (tensor<4096x16384xf16>, !tile.buffer<f16, [4096, 16384], [16384, 1]>) -> ()
+}) {domain = [4096, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "one_sum", symbols = []} : () -> ()
