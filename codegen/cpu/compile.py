@@ -62,7 +62,7 @@ def compile_module(
     try:
         data = object_code(module, exports[0], addresses, opt_level, seconds)
     except LostCompilation as error:
-        culprit = name_culprit(module, error, addresses, seconds)
+        culprit = name_culprit(module, error, addresses, opt_level, seconds)
         raise CodegenError(f"no code for {culprit}: {error}") from None
     library = link(data, exports, addresses)
     return ObjectCode(data, exports, imports), library

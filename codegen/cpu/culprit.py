@@ -18,13 +18,16 @@ def name_culprit(
     module: ir.Module,
     error: LostCompilation,
     symbols: Mapping[str, int],
+    opt_level: int,
     seconds: float,
 ) -> str:
     """The kernels, with the user's lines, among which is the one at fault."""
     kernels = _kernels(module)
     if len(kernels) > 1:
         named = [n for n in kernels if f"In function: {n}\n" in f"{error.message}\n"]
-        kernels = named or _failing_alone(module, kernels, error, symbols, seconds)
+        kernels = named or _failing_alone(
+            module, kernels, error, symbols, opt_level, seconds
+        )
     return _listed(module, kernels)
 
 
@@ -76,6 +79,7 @@ def _failing_alone(
     names: list[str],
     error: LostCompilation,
     symbols: Mapping[str, int],
+    opt_level: int,
     seconds: float,
 ) -> list[str]:
     """The first kernel that fails where it is compiled alone; else all of them."""
@@ -84,7 +88,7 @@ def _failing_alone(
     limit = max(seconds / _PART_OF_THE_TIME, 1.0) if seconds else 0.0
     for name in names:
         try:
-            object_code(_alone(module, name), name, symbols, 2, limit)
+            object_code(_alone(module, name), name, symbols, opt_level, limit)
         except LostCompilation:
             return [name]
         except CodegenError:
