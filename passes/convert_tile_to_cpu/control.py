@@ -83,7 +83,8 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
     trips = _known_trips(low, high)
     has_main = trips is None or trips >= width
     has_tail = trips is None or trips % width != 0
-    end = _main_end(low, high, width)
+    is_whole = has_main and not has_tail
+    end = high if is_whole else _main_end(low, high, width)
     tail = op.operation.clone() if has_main and has_tail else op.operation
     parents = []
     if has_main:
@@ -104,7 +105,14 @@ def lower_loop(lowering: Lowering, op: ir.OpView) -> None:
 
 def _known_trips(low: Value, high: Value) -> int | None:
     first, last = constant_of(low), constant_of(high)
-    return None if first is None or last is None else max(last - first, 0)
+    if first is not None and last is not None:
+        return max(last - first, 0)
+    made = high.owner
+    if not isinstance(made, ir.Block) and made.name == "arith.addi":
+        by = constant_of(made.operands[1])
+        if by is not None and made.operands[0] == low:
+            return max(by, 0)
+    return None
 
 
 def _main_end(low: Value, high: Value, width: int) -> Value:

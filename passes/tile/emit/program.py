@@ -25,7 +25,7 @@ from girih.passes.tile.plan import (
     Stage,
     largest_block,
 )
-from girih.passes.tile.sizes import Size, product
+from girih.passes.tile.sizes import Size, exact_quotient, product
 
 Accumulators = list[list[ir.Value]]
 Body = Callable[[list[ir.Value]], list[ir.Value]]
@@ -102,7 +102,9 @@ class Program:
         chunk, end = self.indices.size(axis.chunk), self.indices.size(coordinate.size)
         b = self.indices.at(depth)
         low = b.same("arith.muli", number, chunk)
-        high = b.same("arith.minsi", b.same("arith.addi", low, chunk), end)
+        high = b.same("arith.addi", low, chunk)
+        if exact_quotient(coordinate.size, axis.chunk) is None:
+            high = b.same("arith.minsi", high, end)
         self.ranges[coordinate] = (low, high)
 
     # Stages ---------------------------------------------------------------------
@@ -407,6 +409,8 @@ class Program:
         position = None if node.position is None else self._position(node, width)
         self.builder.location = node.location
         b = self.indices.at(self.stack.depth, width)
+        if position is not None:
+            position = reduction.narrowed(b, node, position)
         (value,) = decided_on(b, node, [value])
         results = reduction.combine(b, node, accumulator, value, position)
         if not self._is_masked(width):
@@ -431,10 +435,10 @@ class Program:
     def _finish(self, node: ReduceNode, accumulator: list[ir.Value]) -> None:
         """Makes the result known where the loops have ended."""
         width = self._width_now(node)
+        b = self.indices.at(self.stack.depth, width)
         if self._is_masked(width):
-            b = self.indices.at(self.stack.depth, width)
             accumulator = reduction.across_lanes(b, node, accumulator)
-        self.stack.top.values[node.number] = accumulator[-1]
+        self.stack.top.values[node.number] = reduction.result(b, node, accumulator)
 
     # Scans ----------------------------------------------------------------------
 

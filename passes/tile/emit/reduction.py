@@ -15,6 +15,7 @@ from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.arithmetic import extremum
 from girih.passes.tile.emit.builder import Builder, Value
+from girih.passes.tile.index import is_within
 from girih.passes.tile.nodes import ReduceNode
 
 # How two values are combined, by ``COMBINES`` of the op: of floats, of others.
@@ -73,8 +74,28 @@ def initial(b: Builder, node: ReduceNode) -> list[Value]:
     values = [b.constant(start, element.register_name)]
     if has(node.op, FINDS_PLACE):
         # So far no element: any one is better, even one equal to the identity.
-        values.append(b.constant(-1, "i64"))
+        values.append(b.constant(-1, _position_type(node)))
     return values
+
+
+def _position_type(node: ReduceNode) -> str:
+    """The narrower positions are, the more lanes a register has of them."""
+    return "i32" if is_within(node.position, 1 << 31) else "i64"
+
+
+def narrowed(b: Builder, node: ReduceNode, position: Value) -> Value:
+    """A position, given as i64, as accumulators hold it."""
+    name = _position_type(node)
+    return position if name == "i64" else b.op("arith.trunci", name, position)
+
+
+def result(b: Builder, node: ReduceNode, accumulator: Sequence[Value]) -> Value:
+    """What the reduction gives, of an accumulator whose lanes are combined."""
+    value = accumulator[-1]
+    element, shape = element_and_shape(value.type)
+    if has(node.op, FINDS_PLACE) and str(element) != "i64":
+        return b.op("arith.extui", b.type("i64", shape), value)
+    return value
 
 
 def combine(
@@ -124,7 +145,7 @@ def _is_better(
 ) -> Value:
     """True where the value replaces the best one: the first of equals stays."""
     element = node.operands[0].element
-    none_yet = b.compare_ints("slt", position, b.constant(0, "i64"))
+    none_yet = b.compare_ints("slt", position, b.constant(0, _position_type(node)))
     predicate = "gt" if combination(node) == "max" else "lt"
     wins = b.compare(predicate, value, best, element)
     if element.is_float:
@@ -164,9 +185,9 @@ def across_lanes(
         best_is_nan = b.compare_floats("uno", everywhere, everywhere)
         is_best = b.select(best_is_nan, is_nan, is_best)
     # Lanes that saw no element hold -1: as unsigned, after every position.
-    last = b.constant(-1, "i64")
+    last = b.constant(-1, _position_type(node))
     candidates = b.select(is_best, position, last)
-    first = across(b, "minui", "i64", candidates)
+    first = across(b, "minui", _position_type(node), candidates)
     return [best, first]
 
 

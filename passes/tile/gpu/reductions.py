@@ -106,7 +106,9 @@ class BlockReductions:
         b = self.indices.at(self.stack.depth, shape)
         elements = [*decided_on(b, node, [value])]
         if node.position is not None:
-            elements.append(self._position(node, shape))
+            position = self._position(node, shape)
+            b = self.indices.at(self.stack.depth, shape)
+            elements.append(reduction.narrowed(b, node, position))
         return elements
 
     def _selected(
@@ -150,15 +152,15 @@ class BlockReductions:
             for dim, block in enumerate(self.grid.blocks)
             if block.coordinate in self._reduced(node)
         ]
+        b = self.indices.at(self.stack.depth, shape)
         if dims or is_online(node):
 
             def across(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:
                 return _reduced(b, kind, name, value, (shape, dims)) if dims else value
 
-            b = self.indices.at(self.stack.depth, shape)
             family = accumulators if is_online(node) else reduction
             accumulator = family.across_lanes(b, node, accumulator, across)
-        self.stack.top.values[node.number] = accumulator[-1]
+        self.stack.top.values[node.number] = reduction.result(b, node, accumulator)
 
 
 def _in_groups(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:

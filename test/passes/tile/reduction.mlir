@@ -119,11 +119,12 @@
   "tile.write"(%1, %y) : (tensor<1x64xf32>, !tile.buffer<f32, [1, 64], [64, 1]>) -> ()
 }) {domain = [9000, 64], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "few_columns", symbols = []} : () -> ()
 
-// The first of equal values wins: positions are carried along, NaN beats numbers.
+// The first of equal values wins: positions are carried along, in 32 bits where all fit,
+// NaN beats numbers.
 // CHECK-LABEL: "tile.kernel"
 // CHECK: arith.cmpf ogt
 // CHECK: arith.cmpf uno
-// CHECK: vector.reduction <minui>, {{.*}} : vector<16xi64>
+// CHECK: vector.reduction <minui>, {{.*}} : vector<16xi32>
 // CHECK: sym_name = "argmax"
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f32, [64, 16], [16, 1]>, %y: !tile.buffer<i64, [64, 1], [1, 1]>):
