@@ -87,8 +87,12 @@ UNRECORDED = "graph.unrecorded"
 view. It requires a gradient if its base does, and has no history."""
 
 SEVERED = "graph.severed"
-"""Result: in eager it depends on results with `graph.unrecorded` alone. It requires a
-gradient, and its `backward()` reaches no argument."""
+"""Result: it requires a gradient, and its `backward()` gives none to any argument. In
+eager it depends on results with `graph.unrecorded` alone, or it has `graph.linked`."""
+
+LINKED = "graph.linked"
+"""Result: eager's backward pass comes from it to these arguments without a gradient of
+it, so what is behind them runs, too: backward functions may give something for None."""
 
 COTANGENT = "graph.cotangent"
 """Argument: in a joint or backward function, it is the cotangent of the result with

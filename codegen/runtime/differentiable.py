@@ -77,6 +77,7 @@ class Differentiable:
         self.places = {number: n for n, number in enumerate(interface.differentiable)}
         views = {view.result for view in interface.views if view.is_severed}
         self.severed = views.union(interface.severed)
+        self.linked = dict(interface.linked)
 
     def __call__(self, *arguments: Any) -> tuple:
         """Runs the program.
@@ -103,16 +104,16 @@ class Differentiable:
                 _copied(value) if i in self._updated else value
                 for i, value in enumerate(arguments)
             )
+        call = Call(self, given)
         if not self.made:
             with torch.no_grad():
-                results = list(self.forward(*given))
-            return self._results(results, (), arguments)
-        call = Call(self, given)
+                call.results = list(self.forward(*given))
+            return self._results(call, (), arguments)
         if self.steps:
             found = self._results_one_by_one(call, arguments)
         else:
             made = call.differentiated()
-            found = self._results(call.results, made, arguments)
+            found = self._results(call, made, arguments)
         call.kept.watch(arguments, call.results)
         return found
 
@@ -132,23 +133,28 @@ class Differentiable:
                     if start < last and first < end and other != number:
                         raise Fallback("overlap")
 
-    def _results(self, results: list, made: Sequence, arguments: Sequence) -> tuple:
+    def _results(self, call: Call, made: Sequence, arguments: Sequence) -> tuple:
         """Puts together what autograd made and what it need not know."""
-        interface, position = self.interface, self.position
+        interface, position, results = self.interface, self.position, call.results
         for place, tensor in zip(self.made, made, strict=True):
             results[place] = tensor
         for number, argument in interface.updates:
             arguments[argument].copy_(results[position[number]])
-        for number in interface.severed:
-            results[position[number]] = severed(results[position[number]])
+        self._sever(call)
         for view in interface.views:
-            results[position[view.result]] = self._viewed(view, results, arguments)
+            results[position[view.result]] = self._viewed(view, call, arguments)
         return tuple([results[place] for place in self.returned])
+
+    def _sever(self, call: Call) -> None:
+        for number in self.interface.severed:
+            place = self.position[number]
+            call.results[place] = severed(call.results[place], call.linked(number))
 
     def _results_one_by_one(self, call: Call, arguments: Sequence) -> tuple:
         """The same where nodes of results lead to other results: inner ones first."""
         nodes = call.nodes()
         results = call.results
+        self._sever(call)
         tensors: dict[int, Tensor] = {}
         for step in self.steps:
             position = step.position
@@ -161,7 +167,7 @@ class Differentiable:
                 continue
             if step.view is not None:
                 through = next((tensors[n] for n in step.inner), None)
-                made = self._viewed(step.view, results, arguments, through)
+                made = self._viewed(step.view, call, arguments, through)
                 results[position] = made
             tensors[step.number] = results[position]
         nodes.watch(tensors)
@@ -170,18 +176,22 @@ class Differentiable:
     def _viewed(
         self,
         view: View,
-        results: list,
+        call: Call,
         arguments: Sequence,
         through: Tensor | None = None,
     ) -> Tensor:
         """A result as a view of its owner, or through another view of that."""
+        results = call.results
         shape = results[self.position[view.result]]
         is_alone = (view.kind, view.index) == ("result", view.result)
         owner = None if is_alone else self._owner(view, results, arguments)
         if view.is_unrecorded:
             return self._unrecorded(view, owner, shape)
         if is_alone:
-            made = (severed(shape) if view.is_severed else shape)[...]
+            made = shape
+            if view.is_severed:
+                made = severed(shape, call.linked(view.result))
+            made = made[...]
         elif view.is_severed and not self._has_severed_owner(view):
             made = self._unrecorded(view, owner, shape)
         else:

@@ -122,6 +122,8 @@ class Interface:
             row by row; others lie as their result.
         views: Results that are made again as views, owners first.
         severed: Numbers of other results that require a gradient which nobody gets.
+        linked: ``(result, arguments)``: its backward pass comes to the arguments, and
+            has no gradient of it for them.
         updates: ``(result, argument)``: the argument is to become the result.
         tracked: Arguments and results that autograd keeps for the backward program.
         private: Other results that are kept for it.
@@ -149,6 +151,7 @@ class Interface:
     row_major: tuple[bool, ...]
     views: tuple[View, ...]
     severed: tuple[int, ...]
+    linked: tuple[tuple[int, tuple[int, ...]], ...]
     updates: tuple[tuple[int, int], ...]
     tracked: tuple[Saved, ...]
     private: tuple[Saved, ...]

@@ -21,7 +21,7 @@ theirs of its gradients.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -114,7 +114,7 @@ class Call:
     def differentiated(self) -> Sequence[Tensor]:
         """Runs the program as nodes of autograd."""
         groups = self.owner.groups
-        if len(groups.behind) > 1:
+        if len(groups.behind) > 1 or self.owner.linked:
             nodes = self.nodes()
             made = [self.results[place] for place in self.owner.made]
             return [nodes.of_result(place, made[place]) for place in range(len(made))]
@@ -135,7 +135,11 @@ class Call:
             _apply_to_arguments(shared, number, device, *self._of(group))
             for number, group in enumerate(groups.all)
         ]
-        return Nodes(shared, links)
+        return Nodes(shared, links, self.linked)
+
+    def linked(self, number: int) -> list[Tensor]:
+        """The arguments that a pass comes to from a result without its gradient."""
+        return [self.arguments[n] for n in self.owner.linked.get(number, ())]
 
 
 class Nodes:
@@ -144,11 +148,18 @@ class Nodes:
     Args:
         shared: What they have in common.
         links: What leads to the nodes of groups of arguments.
+        linked: Gives the other arguments that the node of a result leads to.
     """
 
-    def __init__(self, shared: _Shared, links: list[Tensor]):
+    def __init__(
+        self,
+        shared: _Shared,
+        links: list[Tensor],
+        linked: Callable[[int], list[Tensor]],
+    ):
         self._shared = shared
         self._links = links
+        self._linked = linked
 
     def of_result(
         self, place: int, result: Tensor, inner: Sequence[Tensor] = ()
@@ -162,7 +173,9 @@ class Nodes:
         """
         shared = self._shared
         links = [self._links[number] for number in shared.groups.behind[place]]
-        further = (*inner, anchor()) if inner else ()
+        further = self._linked(shared.kept.owner.interface.differentiable[place])
+        if inner:
+            further = [*inner, *further, anchor()]
         return _apply_to_result(shared, place, [result], *links, *further)
 
     def watch(self, tensors: Mapping[int, Tensor]) -> None:
@@ -200,6 +213,10 @@ class CompiledFunction(Function):
         return (None, *[gradients.get(number) for number in members])
 
 
+# What the node of a result is given before what it leads to.
+_OWN = 3
+
+
 class CompiledResult(Function):
     """The node of a result: see [Note: which nodes there are]."""
 
@@ -219,10 +236,12 @@ class CompiledResult(Function):
         shared = ctx.shared
         shared.arrive(ctx, cotangent)
         further = () if cotangent is None else shared.gradients_to_inner(ctx, cotangent)
+        shared.leave()
+        count = len(ctx.needs_input_grad)
         if not further:
-            return (None,) * len(ctx.needs_input_grad)
-        before = len(ctx.needs_input_grad) - len(further) - 1
-        return (*(None,) * before, *further, None)
+            return (None,) * count
+        before = _OWN + len(shared.groups.behind[ctx.place])
+        return (*(None,) * before, *further, *(None,) * (count - before - len(further)))
 
 
 class CompiledArguments(Function):
@@ -245,21 +264,26 @@ class Severed(Function):
     """The node of a result that requires a gradient which nobody gets."""
 
     @staticmethod
-    def forward(ctx, anchor: Tensor, result: list):
+    def forward(ctx, anchor: Tensor, result: list, *linked):
         """Gives the result, in a list, as it is no input."""
         return result[0]
 
     @staticmethod
     def backward(ctx, cotangent):
-        """Nothing: it ends here."""
-        return None, None
+        """No gradients: what is behind runs without one."""
+        return (None,) * len(ctx.needs_input_grad)
 
 
-def severed(result: Tensor) -> Tensor:
-    """A result as one that requires a gradient, of nothing that the user has."""
+def severed(result: Tensor, linked: Sequence[Tensor] = ()) -> Tensor:
+    """A result as one that requires a gradient, of nothing that the user has.
+
+    Args:
+        result: What the program returned.
+        linked: The arguments that a backward pass comes to without a gradient.
+    """
     anchor = torch.empty(0, device=result.device, requires_grad=True)
     with torch.enable_grad():
-        return Severed.apply(anchor, [result])
+        return Severed.apply(anchor, [result], *linked)
 
 
 def _own(node: Any, place: int) -> dict[int, Tensor]:
@@ -389,6 +413,12 @@ class _Shared:
                 now.awaited.add(number)
                 now.needed |= _executed(other, self.groups.all[number].arguments)
 
+    def leave(self) -> None:
+        """Ends a pass that came to a result, and goes to none of its groups."""
+        now = self.passes.get(_task())
+        if now is not None and not now.awaited:
+            self._end(now)
+
     def gradients_to_inner(self, node: Any, cotangent: Tensor) -> list[Tensor | None]:
         """The gradients that a node returns to inner results, if anybody asks."""
         place, owner = node.place, self.kept.owner
@@ -396,7 +426,8 @@ class _Shared:
         if not numbers:
             return []
         now = self.passes[_task()]
-        edges = node.next_functions[len(self.groups.behind[place]) : -1]
+        before = len(self.groups.behind[place])
+        edges = node.next_functions[before : before + len(numbers)]
         chosen = self._stops(now, numbers, edges, node_of_anchor(node))
         if not chosen:
             return []

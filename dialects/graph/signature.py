@@ -103,6 +103,11 @@ def _an_argument(subject: str, value: int, type_: ir.Type, counts: tuple) -> Non
     expect(0 <= value < arguments, subject, rule, value)
 
 
+def _arguments(subject: str, value: tuple, type_: ir.Type, counts: tuple) -> None:
+    for number in value:
+        _an_argument(subject, number, type_, counts)
+
+
 def _a_node(subject: str, value: str, type_: ir.Type, counts: tuple) -> None:
     is_node = _NODE.fullmatch(value) is not None
     expect(is_node, subject, "read <operation> <number> <dim>", value)
@@ -145,6 +150,7 @@ RESULT = {
     keys.EQUAL: (INT, _any),
     keys.GRADIENT: (INT, _any),
     keys.KEPT: (UNIT, _any),
+    keys.LINKED: (INTS, _arguments),
     keys.OFFSET: (SIZE, _any),
     keys.PASSED: (UNIT, _any),
     keys.REACHED_BY: (INTS, _any),

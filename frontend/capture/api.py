@@ -99,7 +99,7 @@ class Compiler:
         """Forgets what was learned from calls."""
         most = self._most_values()
         spec = None if self.is_callee or self.goes_on else self.settings.spec
-        self.sizes = Sizes(self.settings.dynamic, most, spec)
+        self.sizes = Sizes(self.settings.dynamic, most, spec, self._most_together())
         self.history: list[Failure] = []
         self.frames: list[CapturedFrame] = []
         self.failures = 0
@@ -121,6 +121,16 @@ class Compiler:
         if settings.fullgraph or settings.fails_at_limit or settings.dynamic is False:
             return None
         return most if most > 1 else None
+
+    def _most_together(self) -> int:
+        """After how many entries values that multiply get no more of them.
+
+        Behind a break, in a loop over positions, scores and states, nothing else ends
+        the combinations; two words with three values each have all of theirs. Other
+        functions get half of the entries that they may have: flags are few, mostly.
+        """
+        most = self.settings.recompile_limit
+        return most if self.goes_on else most * limit.MOST_ENTRIES // 2
 
     def miss(self, dispatcher, function, arguments: tuple):
         """Makes an entry for a call that no entry fits.
@@ -231,6 +241,7 @@ class Compiler:
         if self.settings.forced is not None:
             captured.entry.backend = forced
         self.frames.insert(0, captured)
+        self.sizes.entries = len(self.frames)
         dispatcher.entries.insert(0, captured.entry)
         return captured.entry
 

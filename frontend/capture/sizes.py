@@ -66,6 +66,11 @@ class Sizes:
         most_values: How many values of one number or string get entries of their own.
             None: as many as there are.
         spec: What the program says of arguments.
+        most_together: After how many entries what had two values gets no more of them,
+            since values of several numbers multiply. None: it does not matter.
+
+    Attributes:
+        entries: How many the function has.
     """
 
     def __init__(
@@ -73,10 +78,13 @@ class Sizes:
         dynamic: bool | None,
         most_values: int | None = None,
         spec: ShapesSpec | None = None,
+        most_together: int | None = None,
     ):
         self.dynamic = dynamic
+        self.entries = 0
         self._spec = spec
         self._most_values = most_values
+        self._most_together = most_together
         self._values: dict[str, set] = {}
         self._asked: set[str] = set()
         self._limited: set[tuple[str, str]] = set()
@@ -341,9 +349,13 @@ class Sizes:
             self._values.setdefault(key, set()).add((type(value), value))
 
     def _is_spent(self, key: str) -> bool:
+        """Whether a value gets no more entries: it had many, or all together have."""
         if self._most_values is None:
             return False
-        return len(self._values.get(key, ())) >= self._most_values
+        seen = len(self._values.get(key, ()))
+        multiplies = self._most_together is not None and seen > 1
+        is_full = multiplies and self.entries > self._most_together
+        return is_full or seen >= self._most_values
 
 
 def spec_violated(context: object, explanation: str) -> UnsupportedError:

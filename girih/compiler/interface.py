@@ -54,6 +54,11 @@ def interface_of(
         row_major=tuple(keys.STRIDES not in a for a in cotangents),
         views=views,
         severed=tuple(n for n, a in given if keys.SEVERED in a and not _is_view(a)),
+        linked=tuple(
+            (n, tuple(INTS.decode(a[keys.LINKED])))
+            for n, a in given
+            if keys.LINKED in a
+        ),
         updates=_updates(given),
         tracked=tuple(s for s in saved if s.kind in ("argument", "result")),
         private=private,

@@ -11,6 +11,7 @@ from girih.dialects.dims import Size
 from girih.dialects.graph.differentiation import CustomVjpOp
 from girih.passes.autograd.kept import read_behind
 from girih.passes.autograd.reverse import (
+    Reached,
     Reaching,
     Sweep,
     active_values,
@@ -18,6 +19,7 @@ from girih.passes.autograd.reverse import (
     reached_values,
 )
 from girih.passes.autograd.reverse import reaching as reaching_values
+from girih.passes.autograd.rules import NotDifferentiable
 from girih.passes.convert_graph_to_host import layout as layouts
 from girih.passes.convert_graph_to_host.layout import Layout
 
@@ -115,14 +117,37 @@ def _sever(
     active: set[ir.Value],
     wanted: list[ir.Value],
 ) -> None:
-    """Marks results that depend on arguments, none of which gets a gradient of them."""
+    """Marks results that depend on arguments which get no gradient of them.
+
+    Raises:
+        NotDifferentiable: Eager calls a backward with None, which is not recorded.
+    """
     if not any(isinstance(op, CustomVjpOp) and op.absent for op in ops):
         return
     for value, given in zip(signature.values, signature.results, strict=True):
         if value not in active or keys.DETACHED in given:
             continue
-        if reached_values(ops, [value], active).derived.isdisjoint(wanted):
+        reached = reached_values(ops, [value], active)
+        _check_called(ops, reached)
+        if reached.derived.isdisjoint(wanted):
             given[keys.DETACHED] = given[keys.SEVERED] = ir.UnitAttr.get()
+        passed = reached.visited - reached.derived
+        if linked := [a.arg_number for a in wanted if a in passed]:
+            given[keys.LINKED] = attr.INTS.encode(linked)
+
+
+def _check_called(ops: list[ir.OpView], reached: Reached) -> None:
+    for op in ops:
+        if not isinstance(op, CustomVjpOp) or op.materializes:
+            continue
+        results = set(op.results)
+        if not results.isdisjoint(reached.visited) and results.isdisjoint(
+            reached.derived
+        ):
+            raise NotDifferentiable(
+                "an autograd.Function with set_materialize_grads(False) gets None from "
+                "another one, whose backward returns no gradient"
+            )
 
 
 def _mark_nonzero(signature: Signature, nonzero: set[int]) -> None:

@@ -50,7 +50,7 @@ func.func @main(%x: tensor<4xf32> {graph.stride = [1]}) -> (tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{'func.func' expected result 0 to have one of graph.detached, graph.equal, graph.gradient, graph.kept, graph.offset, graph.passed, graph.reached_by, graph.saved, graph.severed, graph.size, graph.split, graph.storage, graph.strides, graph.unkept, graph.unrecorded, graph.update, graph.view, graph.writes, got graph.name}}
+// expected-error @+1 {{'func.func' expected result 0 to have one of graph.detached, graph.equal, graph.gradient, graph.kept, graph.linked, graph.offset, graph.passed, graph.reached_by, graph.saved, graph.severed, graph.size, graph.split, graph.storage, graph.strides, graph.unkept, graph.unrecorded, graph.update, graph.view, graph.writes, got graph.name}}
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.name = "y"}) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -164,6 +164,14 @@ func.func @main(%x: tensor<4xf32> {graph.saved = "x"}) -> (tensor<4xf32>) {
 
 // expected-error @+1 {{'func.func' expected result 0's graph.update to name one of 1 arguments, got 1}}
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.update = 1}) {
+  %0 = ub.poison : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' expected result 0's graph.linked}}
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {graph.linked = [1]}) {
   %0 = ub.poison : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -273,6 +273,41 @@ def test_all_combinations_together_have_a_limit():
     assert eager_calls(function, more, options=options) == len(more) - 2 * MOST_ENTRIES
 
 
+TABLE = {"a": 1, "b": 2, "c": 3}
+
+
+def behind_a_break(x, first, second, third, fourth, fifth):
+    if x.sum() > 100:
+        return x
+    y = x * TABLE[first] + TABLE[second]
+    return y * TABLE[third] + TABLE[fourth] * TABLE[fifth]
+
+
+def in_front(x, first, second, third, fourth, fifth):
+    y = x * TABLE[first] + TABLE[second]
+    return y * TABLE[third] + TABLE[fourth] * TABLE[fifth]
+
+
+# Entries for all of 243 combinations: each part behind a break has some 12.
+@pytest.mark.parametrize("function, most", [(behind_a_break, 70), (in_front, 100)])
+def test_few_values_of_several_words_do_not_multiply_without_end(function, most):
+    calls = [(x, *words) for words in itertools.product(TABLE, repeat=5)]
+    assert eager_calls(function, calls[::-1] + calls) == 0
+    assert girih.counters()["captures"] <= most
+
+
+def two_flags(x, first, second):
+    if x.sum() > 100:
+        return x
+    return x * TABLE[first] + TABLE[second]
+
+
+def test_two_flags_behind_a_break_have_all_entries():
+    calls = [(x, *words) for words in itertools.product(TABLE, repeat=2)]
+    assert eager_calls(two_flags, calls * 2) == 0
+    assert girih.counters()["captures"] == len(calls) + 1  # and what leads to it
+
+
 def test_the_warning_begins_with_what_has_most_values():
     def function(x, flag, word):
         return (x + 1 if flag else x - 1) * len(word)

@@ -62,7 +62,7 @@ func.func @unseen_write(%x: tensor<4xf32> {graph.requires_grad}) -> tensor<4xf32
 // Behind it, a region that materializes runs with zeros all the same.
 // CHECK-LABEL: func.func @no_gradient
 // CHECK-SAME: [[G:%[a-z0-9]+]]: tensor<4xf32> {graph.cotangent = 0 : i64}
-// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {graph.gradient = 0 : i64})
+// CHECK-SAME: -> (tensor<4xf32> {graph.linked = array<i64: 1>}, tensor<4xf32> {graph.gradient = 0 : i64})
 // CHECK: [[D:%.+]] = "graph.exp"([[G]])
 // CHECK: return {{.*}}, [[D]] : tensor<4xf32>, tensor<4xf32>
 func.func @no_gradient(%x: tensor<4xf32> {graph.requires_grad},
