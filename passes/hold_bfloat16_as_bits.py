@@ -35,9 +35,8 @@ _UNORDERED = 14  # the predicate of arith.cmpf
 def run(op: ir.Operation, options: None) -> None:
     """Gives every value of the type bfloat16 the type i16, which holds its bits."""
     bfloat16, bits = ir.BF16Type.get(), b.integer(16)
-    # Most programs have no such type, and no op of them needs another look.
-    if "bf16" not in op.get_asm(large_elements_limit=8, assume_verified=True):
-        return
+    if not _has_values_of(op, bfloat16):
+        return  # as most programs
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -55,6 +54,26 @@ def run(op: ir.Operation, options: None) -> None:
                 value = rule(operation.operands[0], operation.results[0].type)
             operation.results[0].replace_all_uses_with(value)
             operation.erase()
+
+
+def _has_values_of(op: ir.Operation, element: ir.Type) -> bool:
+    """Whether an op within another makes a value, or an address, of this type."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        made = [*operation.results]
+        made += (a for r in operation.regions for k in r.blocks for a in k.arguments)
+        if operation.name == "llvm.getelementptr":
+            is_one = operation.attributes["elem_type"].value == element
+        else:
+            is_one = any(b.element_of(value.type) == element for value in made)
+        if not is_one:
+            return ir.WalkResult.ADVANCE
+        found.append(operation)
+        return ir.WalkResult.INTERRUPT
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return bool(found)
 
 
 def _mentions(operation: ir.Operation, element: ir.Type) -> bool:
