@@ -348,7 +348,13 @@ def test_online_softmax(kind, rows, options):
 @pytest.mark.parametrize("options", [GPU, "tile{target=gpu processors=4}"])
 @pytest.mark.parametrize("offset", [0.0, 1e4, float("inf"), float("nan")])
 @pytest.mark.parametrize(
-    "shape, dims", [((2, 20011), (1,)), ((3, 7, 50, 60), (0, 2, 3)), ((4001, 5), (0,))]
+    "shape, dims",
+    [
+        ((2, 20011), (1,)),
+        ((3, 7, 50, 60), (0, 2, 3)),
+        ((4001, 5), (0,)),
+        ((4096, 5), (0,)),  # the mean is a product
+    ],
 )
 def test_variance_in_one_walk(shape, dims, offset, options):
     x = torch.randn(shape).double() + offset
