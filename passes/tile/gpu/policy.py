@@ -138,6 +138,23 @@ SHORT_ROW = 1024
 SHORT_WITH_WEIGHTS = Share(1024, 32)
 SHORT_THAT_FILL = Share(4096, 32)
 MANY_SHORT = 24
+# 16-bit rows without weights, too: warps that share rows wait for one another. Softmax
+# (H200, 2026-11-28) of 65536 x 768 in bf16 49.0 us, in pairs with four warps 60.5, of
+# 16384 x 640 in f16 12.6 (16.5), of 4096 x 777 6.1 (6.6), of 16384 x 1024 in bf16 18.8
+# (19.3); standardised rows of 4096 x 768 4.6 (6.0); cosines of pairs of 1024 x 768 3.3
+# (3.8). In f32 there is no difference; more arithmetic along the row, or more arrays,
+# nobody has measured.
+MOST_ARRAYS_OF_WARP = 2
+# Those with as little arithmetic as a norm and one array, which blocks cover exactly,
+# are walked by one warp. Layer norm in bf16 of 600 x 1024 2.0 us, held by one warp 2.3,
+# in pairs by four 2.5; of 4096 x 768 4.1 (4.6, 5.8); of 16384 x 1024 17.6 (18.1, 18.1);
+# rms norm of 64 x 768 1.46 (1.68, 1.64); log-softmax of 4096 x 768 3.9, in pairs 6.3
+# (same run). Slower so: arithmetic that is done again, as in softmax of 16384 x 1024
+# 27.5 us (18.8) and a gated rms norm 43.9, in pairs 28.9; two arrays, 34.5, in pairs
+# 33.3; rows that start anywhere, 4096 x 777 9.1 (5.7), or leave much of a block
+# outside, 16384 x 640 13.4 (12.3); f32 of 8192 x 1024 18.1 (16.9).
+WALKED_BY_WARP = Share(256, 8, stages=1)
+LITTLE_ARITHMETIC = 9
 # Shorter ones have many rows for each program.
 NARROW_ROW = 512
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
