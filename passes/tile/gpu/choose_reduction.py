@@ -18,7 +18,12 @@ from girih.passes.tile.gpu.coordinates import (
     shared_out,
 )
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
-from girih.passes.tile.gpu.one_pass import EXPONENTIALS, in_one_pass, rounds
+from girih.passes.tile.gpu.one_pass import (
+    EXPONENTIALS,
+    in_one_pass,
+    is_online,
+    rounds,
+)
 from girih.passes.tile.gpu.plan import (
     Block,
     BlockGrid,
@@ -199,7 +204,7 @@ def _is_for_one_warp(subject: Subject, columns: Coordinate) -> bool:
         _is_short(columns)
         and len(subject.formula.reduced) == 1
         and _reads_again(subject)
-        and _is_of_16_bits(subject, columns)
+        and _bytes_moved_along(subject, columns) == {policy.NARROW_BYTES}
         and not has_weights(subject, columns)
         and len(_arrays(subject, columns)) <= policy.MOST_ARRAYS_OF_WARP
         and _cost_along(subject, columns) <= policy.MUCH_ARITHMETIC
@@ -219,14 +224,29 @@ def _is_walked_by_warp(subject: Subject, columns: Coordinate) -> bool:
     )
 
 
-def _is_of_16_bits(subject: Subject, columns: Coordinate) -> bool:
+def _are_many_sums(subject: Subject, columns: Coordinate) -> bool:
+    """True where short rows of f32 are walked though they are read once."""
+    many = policy.MANY_SINGLE_ROWS * subject.options.processors
+    return (
+        _is_short(columns)
+        and columns.size % policy.ACCESS_BYTES == 0  # else masks make accesses narrow
+        and _results(subject) >= many
+        and _bytes_moved_along(subject, columns) == {policy.WIDE_BYTES}
+        and len(_arrays(subject, columns)) == 1
+        and _cost_along(subject, columns) <= policy.LITTLE_ARITHMETIC
+        and not any(is_online(n) or has(n.op, FINDS_PLACE) for n in subject.reductions)
+        and _is_aligned(subject, columns)
+    )
+
+
+def _bytes_moved_along(subject: Subject, columns: Coordinate) -> set[int]:
+    """The sizes of what is loaded and stored for each element of a row."""
     accesses = (*subject.loads, *subject.formula.stores)
-    sizes = {
+    return {
         subject.source.buffers[access.buffer].element.bytes
         for access in accesses
         if columns in access.coordinates
     }
-    return sizes == {policy.NARROW_BYTES}
 
 
 def _arrays(subject: Subject, columns: Coordinate) -> set[int]:
@@ -289,7 +309,8 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     if len(subject.formula.reduced) > 1:
         return columns.size <= policy.WHOLE_OF_SEVERAL
     if rounds(subject.formula, subject.reductions) == 1:
-        return columns.size <= policy.SINGLE_ROW
+        is_short = columns.size <= policy.SINGLE_ROW
+        return is_short and not _are_many_sums(subject, columns)
     if _is_walked_by_warp(subject, columns):
         return False
     if _results(subject) <= subject.options.processors:

@@ -190,6 +190,7 @@ SEVERAL_NARROW_SUMS_AGAIN = (
     *ROWS_AGAIN[2:],
 )
 NARROW_BYTES = 2
+WIDE_BYTES = 4
 # But not where a few of them are left for a last round of programs, each of which takes
 # longer: from so many rows for each processor on to so many. Layer norm in bf16 of 300
 # x 100000 66.5 us, with 32 warps 75.8; of 1024 x 20000 35.9 (40.0); of 1152 x 36864 in
@@ -295,6 +296,12 @@ LEAST_WALKED = 2048
 OUTSIDE_SHARE = 5
 # Rows that are read once are walked from here on: registers keep them for nothing.
 SINGLE_ROW = 8192
+# So are many short ones of f32, so many for each processor. Sums (H200, 2026-11-28) of
+# 16384 x 768 14.2 us, held 17.1, of 65536 x 768 49.0 (53.5), of 16384 x 1024 18.5
+# (21.7); maxima of 16384 x 768 14.5 (17.4). But of 1024 x 1024 3.3 (3.2), of 16384 x
+# 256 11.1 (7.1), of 16384 x 777, which start anywhere, 40.8 (17.6), of 16384 x 768 in
+# bf16 11.5 (9.5).
+MANY_SINGLE_ROWS = 96
 # Columns up to this length are held whole: they need no second read.
 WHOLE_COLUMN = 1024
 # With few warps, which exchange little. Norms over channels that come first (H100,

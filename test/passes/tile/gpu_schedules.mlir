@@ -407,3 +407,31 @@
   %7 = "graph.cast"(%6) : (tensor<4096x768xf32>) -> tensor<4096x768xbf16>
   "tile.write"(%7, %y) : (tensor<4096x768xbf16>, !tile.buffer<bf16, [4096, 768], [768, 1]>) -> ()
 }) {domain = [4096, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "costly_short_rows", symbols = []} : () -> ()
+
+// Many short rows of f32 are walked though they are read once.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}} along d1 of 768 in a loop, 4 warps of 16 elements{{.*}}", sym_name = "many_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [16384, 768], [768, 1]>, %y: !tile.buffer<f32, [16384, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [16384, 768], [768, 1]>) -> tensor<16384x768xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<16384x768xf32>) -> tensor<16384x1xf32>
+  "tile.write"(%1, %y) : (tensor<16384x1xf32>, !tile.buffer<f32, [16384, 1], [1, 1]>) -> ()
+}) {domain = [16384, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "many_sums", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}", sym_name = "fewer_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1024, 768], [768, 1]>, %y: !tile.buffer<f32, [1024, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1024, 768], [768, 1]>) -> tensor<1024x768xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<1024x768xf32>) -> tensor<1024x1xf32>
+  "tile.write"(%1, %y) : (tensor<1024x1xf32>, !tile.buffer<f32, [1024, 1], [1, 1]>) -> ()
+}) {domain = [1024, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "fewer_sums", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}", sym_name = "unaligned_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [16384, 777], [777, 1]>, %y: !tile.buffer<f32, [16384, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [16384, 777], [777, 1]>) -> tensor<16384x777xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<16384x777xf32>) -> tensor<16384x1xf32>
+  "tile.write"(%1, %y) : (tensor<16384x1xf32>, !tile.buffer<f32, [16384, 1], [1, 1]>) -> ()
+}) {domain = [16384, 777], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "unaligned_sums", symbols = []} : () -> ()
