@@ -266,7 +266,9 @@ def _row_share(subject: Subject, columns: Coordinate) -> Share:
     if len(subject.formula.reduced) > 1:
         return policy.SEVERAL if is_walked_once else replace(policy.SEVERAL, stages=1)
     if is_walked_once:
-        return policy.ROWS
+        is_costly = _cost_along(subject, columns) > policy.MUCH_ARITHMETIC
+        are_few = _results(subject) <= subject.options.processors
+        return policy.FEW_COSTLY_ROWS if is_costly and are_few else policy.ROWS
     if _is_walked_by_warp(subject, columns):
         return policy.WALKED_BY_WARP
     table = _rows_again(subject, columns)

@@ -435,3 +435,34 @@
   %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<16384x777xf32>) -> tensor<16384x1xf32>
   "tile.write"(%1, %y) : (tensor<16384x1xf32>, !tile.buffer<f32, [16384, 1], [1, 1]>) -> ()
 }) {domain = [16384, 777], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "unaligned_sums", symbols = []} : () -> ()
+
+// Few long rows with much arithmetic have more threads.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, 8 warps of 8 elements{{.*}}", sym_name = "few_costly_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [32, 16384], [16384, 1]>, %y: !tile.buffer<f32, [32, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [32, 16384], [16384, 1]>) -> tensor<32x16384xf32>
+  %1 = "graph.erf"(%0) : (tensor<32x16384xf32>) -> tensor<32x16384xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<32x16384xf32>) -> tensor<32x1xf32>
+  "tile.write"(%2, %y) : (tensor<32x1xf32>, !tile.buffer<f32, [32, 1], [1, 1]>) -> ()
+}) {domain = [32, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_costly_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, 4 warps of 16 elements{{.*}}", sym_name = "more_costly_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [200, 16384], [16384, 1]>, %y: !tile.buffer<f32, [200, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [200, 16384], [16384, 1]>) -> tensor<200x16384xf32>
+  %1 = "graph.erf"(%0) : (tensor<200x16384xf32>) -> tensor<200x16384xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<200x16384xf32>) -> tensor<200x1xf32>
+  "tile.write"(%2, %y) : (tensor<200x1xf32>, !tile.buffer<f32, [200, 1], [1, 1]>) -> ()
+}) {domain = [200, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "more_costly_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, 4 warps of 16 elements{{.*}}", sym_name = "few_plain_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [32, 16384], [16384, 1]>, %y: !tile.buffer<f32, [32, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [32, 16384], [16384, 1]>) -> tensor<32x16384xf32>
+  %1 = "graph.neg"(%0) : (tensor<32x16384xf32>) -> tensor<32x16384xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<32x16384xf32>) -> tensor<32x1xf32>
+  "tile.write"(%2, %y) : (tensor<32x1xf32>, !tile.buffer<f32, [32, 1], [1, 1]>) -> ()
+}) {domain = [32, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_plain_rows", symbols = []} : () -> ()
