@@ -6,6 +6,7 @@ from dataclasses import replace
 from girih.dialects.definition import has
 from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.choose import split_passes
+from girih.passes.tile.cost import node_cost
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.choose_window import is_over_windows, window_blocks
 from girih.passes.tile.gpu.coordinates import (
@@ -17,7 +18,12 @@ from girih.passes.tile.gpu.coordinates import (
     shared_out,
 )
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
-from girih.passes.tile.gpu.one_pass import EXPONENTIALS, in_one_pass, rounds
+from girih.passes.tile.gpu.one_pass import (
+    EXPONENTIALS,
+    in_one_pass,
+    is_online,
+    rounds,
+)
 from girih.passes.tile.gpu.plan import (
     Block,
     BlockGrid,
@@ -176,15 +182,81 @@ def _register_share(subject: Subject, columns: Coordinate) -> Share:
         return policy.SHORT_THAT_FILL if is_shared else policy.SHORT_WITH_WEIGHTS
     if has_weights(subject, columns) and columns.size > policy.NARROW_ROW:
         return policy.WITH_WEIGHTS
+    if _is_for_one_warp(subject, columns):
+        return policy.SHORT_WITH_WEIGHTS
     more = max(4 // _bytes_along(subject, columns), 1)
     return replace(policy.REGISTERS, elements=policy.REGISTERS.elements * more)
 
 
 def _is_short_with_weights(subject: Subject, columns: Coordinate) -> bool:
     """True where rows that are combined with weights are for one warp."""
-    is_short = is_at_least(policy.SHORT_ROW, columns.size)
+    return _is_short(columns) and has_weights(subject, columns)
+
+
+def _is_short(columns: Coordinate) -> bool:
     is_narrow = is_at_least(policy.NARROW_ROW, columns.size)
-    return is_short and not is_narrow and has_weights(subject, columns)
+    return is_at_least(policy.SHORT_ROW, columns.size) and not is_narrow
+
+
+def _is_for_one_warp(subject: Subject, columns: Coordinate) -> bool:
+    """True where short 16-bit rows without weights are for one warp, too."""
+    return (
+        _is_short(columns)
+        and len(subject.formula.reduced) == 1
+        and _reads_again(subject)
+        and _bytes_moved_along(subject, columns) == {policy.NARROW_BYTES}
+        and not has_weights(subject, columns)
+        and len(_arrays(subject, columns)) <= policy.MOST_ARRAYS_OF_WARP
+        and _cost_along(subject, columns) <= policy.MUCH_ARITHMETIC
+    )
+
+
+def _is_walked_by_warp(subject: Subject, columns: Coordinate) -> bool:
+    """True where such rows are read again rather than held."""
+    if not _is_for_one_warp(subject, columns):
+        return False
+    return (
+        columns.size % policy.WALKED_BY_WARP.elements == 0
+        and any(columns in store.coordinates for store in subject.formula.stores)
+        and len(_arrays(subject, columns)) == 1
+        and _cost_along(subject, columns) <= policy.LITTLE_ARITHMETIC
+        and _is_aligned(subject, columns)
+    )
+
+
+def _are_many_sums(subject: Subject, columns: Coordinate) -> bool:
+    """True where short rows of f32 are walked though they are read once."""
+    many = policy.MANY_SINGLE_ROWS * subject.options.processors
+    return (
+        _is_short(columns)
+        and columns.size % policy.ACCESS_BYTES == 0  # else masks make accesses narrow
+        and _results(subject) >= many
+        and _bytes_moved_along(subject, columns) == {policy.WIDE_BYTES}
+        and len(_arrays(subject, columns)) == 1
+        and _cost_along(subject, columns) <= policy.LITTLE_ARITHMETIC
+        and not any(is_online(n) or has(n.op, FINDS_PLACE) for n in subject.reductions)
+        and _is_aligned(subject, columns)
+    )
+
+
+def _bytes_moved_along(subject: Subject, columns: Coordinate) -> set[int]:
+    """The sizes of what is loaded and stored for each element of a row."""
+    accesses = (*subject.loads, *subject.formula.stores)
+    return {
+        subject.source.buffers[access.buffer].element.bytes
+        for access in accesses
+        if columns in access.coordinates
+    }
+
+
+def _arrays(subject: Subject, columns: Coordinate) -> set[int]:
+    """The buffers of which a row has elements of its own."""
+    return {n.buffer for n in subject.loads if columns in n.coordinates}
+
+
+def _cost_along(subject: Subject, columns: Coordinate) -> int:
+    """Instructions for each element of a row, about."""
+    return sum(node_cost(n) for n in subject.nodes if columns in n.coordinates)
 
 
 def _row_share(subject: Subject, columns: Coordinate) -> Share:
@@ -194,7 +266,11 @@ def _row_share(subject: Subject, columns: Coordinate) -> Share:
     if len(subject.formula.reduced) > 1:
         return policy.SEVERAL if is_walked_once else replace(policy.SEVERAL, stages=1)
     if is_walked_once:
-        return policy.ROWS
+        is_costly = _cost_along(subject, columns) > policy.MUCH_ARITHMETIC
+        are_few = _results(subject) <= subject.options.processors
+        return policy.FEW_COSTLY_ROWS if is_costly and are_few else policy.ROWS
+    if _is_walked_by_warp(subject, columns):
+        return policy.WALKED_BY_WARP
     table = _rows_again(subject, columns)
     is_long = columns.size >= table[0][0]
     if is_long and has_weights(subject, columns) and not _is_aligned(subject, columns):
@@ -235,7 +311,10 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     if len(subject.formula.reduced) > 1:
         return columns.size <= policy.WHOLE_OF_SEVERAL
     if rounds(subject.formula, subject.reductions) == 1:
-        return columns.size <= policy.SINGLE_ROW
+        is_short = columns.size <= policy.SINGLE_ROW
+        return is_short and not _are_many_sums(subject, columns)
+    if _is_walked_by_warp(subject, columns):
+        return False
     if _results(subject) <= subject.options.processors:
         return columns.size <= policy.REGISTER_ROW
     own = policy.power_of_two(columns.size)
@@ -243,7 +322,7 @@ def _fits_registers(subject: Subject, columns: Coordinate) -> bool:
     if columns.size >= policy.LEAST_WALKED and not has_exponentials:
         if (own - columns.size) * policy.OUTSIDE_SHARE >= own:
             return False
-    arrays = {n.buffer for n in subject.loads if columns in n.coordinates}
+    arrays = _arrays(subject, columns)
     held = policy.REGISTER_EXPONENTIALS if has_exponentials else policy.REGISTER_ROW
     return own * max(len(arrays), 1) <= held
 

@@ -138,13 +138,15 @@ def _deviations(node: Node, table: NodeTable, count: Size) -> Node | None:
 
 
 def _is_mean(node: Node, x: Node, count: Size) -> bool:
-    """True for ``sum(x) / count``."""
-    operands = operands_of(node, "div")
-    if not operands:
+    """True for ``sum(x) / count``, or a product where that is a power of two."""
+    quotient, scaled = operands_of(node, "div"), operands_of(node, "mul")
+    if not quotient and not scaled:
         return False
-    total, divisor = operands
+    total, factor = quotient or scaled
     is_sum = is_float_sum(total) and total.operands[0] is x
-    return is_sum and _is_number(divisor, count)
+    if quotient or not is_sum:
+        return is_sum and _is_number(factor, count)
+    return isinstance(factor, ConstantNode) and factor.value * count == 1
 
 
 def _is_number(node: Node, count: Size) -> bool:

@@ -138,11 +138,33 @@ SHORT_ROW = 1024
 SHORT_WITH_WEIGHTS = Share(1024, 32)
 SHORT_THAT_FILL = Share(4096, 32)
 MANY_SHORT = 24
+# 16-bit rows without weights, too: warps that share rows wait for one another. Softmax
+# (H200, 2026-11-28) of 65536 x 768 in bf16 49.0 us, in pairs with four warps 60.5, of
+# 16384 x 640 in f16 12.6 (16.5), of 4096 x 777 6.1 (6.6), of 16384 x 1024 in bf16 18.8
+# (19.3); standardised rows of 4096 x 768 4.6 (6.0); cosines of pairs of 1024 x 768 3.3
+# (3.8). In f32 there is no difference; more arithmetic along the row, or more arrays,
+# nobody has measured.
+MOST_ARRAYS_OF_WARP = 2
+# Those with as little arithmetic as a norm and one array, which blocks cover exactly,
+# are walked by one warp. Layer norm in bf16 of 600 x 1024 2.0 us, held by one warp 2.3,
+# in pairs by four 2.5; of 4096 x 768 4.1 (4.6, 5.8); of 16384 x 1024 17.6 (18.1, 18.1);
+# rms norm of 64 x 768 1.46 (1.68, 1.64); log-softmax of 4096 x 768 3.9, in pairs 6.3
+# (same run). Slower so: arithmetic that is done again, as in softmax of 16384 x 1024
+# 27.5 us (18.8) and a gated rms norm 43.9, in pairs 28.9; two arrays, 34.5, in pairs
+# 33.3; rows that start anywhere, 4096 x 777 9.1 (5.7), or leave much of a block
+# outside, 16384 x 640 13.4 (12.3); f32 of 8192 x 1024 18.1 (16.9).
+WALKED_BY_WARP = Share(256, 8, stages=1)
+LITTLE_ARITHMETIC = 9
 # Shorter ones have many rows for each program.
 NARROW_ROW = 512
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
 # with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
 ROWS = Share(2048, 16)
+# Few of them with much arithmetic: twice the threads, as what counts is how soon a part
+# is ready. Dice loss in bf16 of 32 x 16384 11.2 us, with 16 elements a thread 13.7, of
+# 4 x 65536 9.8 (11.0), of 32 x 65536 13.8 (14.8). Plain sums do not differ (H200,
+# 2026-11-28).
+FEW_COSTLY_ROWS = Share(2048, 8)
 # Long rows that are walked more often: the second walk finds them in the cache, and
 # loads in flight would take the place of warps there. A row, from which on blocks and
 # their threads are larger. 4096 rows in f16 (H100, 2026-11-27): layer norm of 5120 with
@@ -173,6 +195,7 @@ SEVERAL_NARROW_SUMS_AGAIN = (
     *ROWS_AGAIN[2:],
 )
 NARROW_BYTES = 2
+WIDE_BYTES = 4
 # But not where a few of them are left for a last round of programs, each of which takes
 # longer: from so many rows for each processor on to so many. Layer norm in bf16 of 300
 # x 100000 66.5 us, with 32 warps 75.8; of 1024 x 20000 35.9 (40.0); of 1152 x 36864 in
@@ -278,6 +301,12 @@ LEAST_WALKED = 2048
 OUTSIDE_SHARE = 5
 # Rows that are read once are walked from here on: registers keep them for nothing.
 SINGLE_ROW = 8192
+# So are many short ones of f32, so many for each processor. Sums (H200, 2026-11-28) of
+# 16384 x 768 14.2 us, held 17.1, of 65536 x 768 49.0 (53.5), of 16384 x 1024 18.5
+# (21.7); maxima of 16384 x 768 14.5 (17.4). But of 1024 x 1024 3.3 (3.2), of 16384 x
+# 256 11.1 (7.1), of 16384 x 777, which start anywhere, 40.8 (17.6), of 16384 x 768 in
+# bf16 11.5 (9.5).
+MANY_SINGLE_ROWS = 96
 # Columns up to this length are held whole: they need no second read.
 WHOLE_COLUMN = 1024
 # With few warps, which exchange little. Norms over channels that come first (H100,

@@ -304,3 +304,165 @@
   %13 = "graph.cast"(%12) : (tensor<4096x16384xf32>) -> tensor<4096x16384xf16>
   "tile.write"(%13, %y) : (tensor<4096x16384xf16>, !tile.buffer<f16, [4096, 16384], [16384, 1]>) -> ()
 }) {domain = [4096, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "one_sum", symbols = []} : () -> ()
+
+// A mean of a power of two, which is a product, spares a walk as others do.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "split columns: {{.*}}, 1 passes, {{.*}}", sym_name = "variance_of_2048"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [2048, 256], [256, 1]>, %y: !tile.buffer<f32, [1, 256], [256, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [2048, 256], [256, 1]>) -> tensor<2048x256xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<2048x256xf32>) -> tensor<1x256xf32>
+  %2 = "graph.constant"() {value = 2048.0 : f64} : () -> tensor<f32>
+  %3 = "graph.div"(%1, %2) : (tensor<1x256xf32>, tensor<f32>) -> tensor<1x256xf32>
+  %4 = "graph.sub"(%0, %3) : (tensor<2048x256xf32>, tensor<1x256xf32>) -> tensor<2048x256xf32>
+  %5 = "graph.mul"(%4, %4) : (tensor<2048x256xf32>, tensor<2048x256xf32>) -> tensor<2048x256xf32>
+  %6 = "graph.reduce_sum"(%5) {dims = array<i64: 0>} : (tensor<2048x256xf32>) -> tensor<1x256xf32>
+  "tile.write"(%6, %y) : (tensor<1x256xf32>, !tile.buffer<f32, [1, 256], [256, 1]>) -> ()
+}) {domain = [2048, 256], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "variance_of_2048", symbols = []} : () -> ()
+
+// Short 16-bit rows with little arithmetic are walked by one warp.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}} 256 along d1 of 768 in a loop, 1 warps of 8 elements{{.*}}", sym_name = "walked_by_warp"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [4096, 768], [768, 1]>, %y: !tile.buffer<bf16, [4096, 768], [768, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [4096, 768], [768, 1]>) -> tensor<4096x768xbf16>
+  %1 = "graph.cast"(%0) : (tensor<4096x768xbf16>) -> tensor<4096x768xf32>
+  %3 = "graph.mul"(%1, %1) : (tensor<4096x768xf32>, tensor<4096x768xf32>) -> tensor<4096x768xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x768xf32>) -> tensor<4096x1xf32>
+  %5 = "graph.rsqrt"(%4) : (tensor<4096x1xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.mul"(%1, %5) : (tensor<4096x768xf32>, tensor<4096x1xf32>) -> tensor<4096x768xf32>
+  %7 = "graph.cast"(%6) : (tensor<4096x768xf32>) -> tensor<4096x768xbf16>
+  "tile.write"(%7, %y) : (tensor<4096x768xbf16>, !tile.buffer<bf16, [4096, 768], [768, 1]>) -> ()
+}) {domain = [4096, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "walked_by_warp", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}} 256 along d1 of 1024 in a loop, 1 warps of 8 elements{{.*}}", sym_name = "few_walked_by_warp"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [64, 1024], [1024, 1]>, %y: !tile.buffer<f16, [64, 1024], [1024, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [64, 1024], [1024, 1]>) -> tensor<64x1024xf16>
+  %1 = "graph.cast"(%0) : (tensor<64x1024xf16>) -> tensor<64x1024xf32>
+  %3 = "graph.mul"(%1, %1) : (tensor<64x1024xf32>, tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<64x1024xf32>) -> tensor<64x1xf32>
+  %5 = "graph.rsqrt"(%4) : (tensor<64x1xf32>) -> tensor<64x1xf32>
+  %6 = "graph.mul"(%1, %5) : (tensor<64x1024xf32>, tensor<64x1xf32>) -> tensor<64x1024xf32>
+  %7 = "graph.cast"(%6) : (tensor<64x1024xf32>) -> tensor<64x1024xf16>
+  "tile.write"(%7, %y) : (tensor<64x1024xf16>, !tile.buffer<f16, [64, 1024], [1024, 1]>) -> ()
+}) {domain = [64, 1024], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_walked_by_warp", symbols = []} : () -> ()
+
+// Where blocks do not cover a row exactly, or arithmetic would be done again, one warp
+// holds it.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}, blocks of 1024 along d1 of 1000, 1 warps of 32 elements{{.*}}", sym_name = "outside_of_block"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [4096, 1000], [1000, 1]>, %y: !tile.buffer<bf16, [4096, 1000], [1000, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [4096, 1000], [1000, 1]>) -> tensor<4096x1000xbf16>
+  %1 = "graph.cast"(%0) : (tensor<4096x1000xbf16>) -> tensor<4096x1000xf32>
+  %3 = "graph.mul"(%1, %1) : (tensor<4096x1000xf32>, tensor<4096x1000xf32>) -> tensor<4096x1000xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x1000xf32>) -> tensor<4096x1xf32>
+  %5 = "graph.rsqrt"(%4) : (tensor<4096x1xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.mul"(%1, %5) : (tensor<4096x1000xf32>, tensor<4096x1xf32>) -> tensor<4096x1000xf32>
+  %7 = "graph.cast"(%6) : (tensor<4096x1000xf32>) -> tensor<4096x1000xbf16>
+  "tile.write"(%7, %y) : (tensor<4096x1000xbf16>, !tile.buffer<bf16, [4096, 1000], [1000, 1]>) -> ()
+}) {domain = [4096, 1000], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "outside_of_block", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}, blocks of 1024 along d1 of 768, 1 warps of 32 elements{{.*}}", sym_name = "exponential_held"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [4096, 768], [768, 1]>, %y: !tile.buffer<bf16, [4096, 768], [768, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [4096, 768], [768, 1]>) -> tensor<4096x768xbf16>
+  %1 = "graph.cast"(%0) : (tensor<4096x768xbf16>) -> tensor<4096x768xf32>
+  %2 = "graph.exp"(%1) : (tensor<4096x768xf32>) -> tensor<4096x768xf32>
+  %3 = "graph.mul"(%2, %2) : (tensor<4096x768xf32>, tensor<4096x768xf32>) -> tensor<4096x768xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x768xf32>) -> tensor<4096x1xf32>
+  %5 = "graph.rsqrt"(%4) : (tensor<4096x1xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.mul"(%2, %5) : (tensor<4096x768xf32>, tensor<4096x1xf32>) -> tensor<4096x768xf32>
+  %7 = "graph.cast"(%6) : (tensor<4096x768xf32>) -> tensor<4096x768xbf16>
+  "tile.write"(%7, %y) : (tensor<4096x768xbf16>, !tile.buffer<bf16, [4096, 768], [768, 1]>) -> ()
+}) {domain = [4096, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "exponential_held", symbols = []} : () -> ()
+
+// Rows of f32 and much arithmetic have more warps.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}, 2 warps of 16 elements{{.*}}", sym_name = "wide_short_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [4096, 768], [768, 1]>, %y: !tile.buffer<f32, [4096, 768], [768, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [4096, 768], [768, 1]>) -> tensor<4096x768xf32>
+  %3 = "graph.mul"(%0, %0) : (tensor<4096x768xf32>, tensor<4096x768xf32>) -> tensor<4096x768xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x768xf32>) -> tensor<4096x1xf32>
+  %5 = "graph.rsqrt"(%4) : (tensor<4096x1xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.mul"(%0, %5) : (tensor<4096x768xf32>, tensor<4096x1xf32>) -> tensor<4096x768xf32>
+  "tile.write"(%6, %y) : (tensor<4096x768xf32>, !tile.buffer<f32, [4096, 768], [768, 1]>) -> ()
+}) {domain = [4096, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "wide_short_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}} 2 along d0 {{.*}}, 4 warps of 16 elements{{.*}}", sym_name = "costly_short_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [4096, 768], [768, 1]>, %y: !tile.buffer<bf16, [4096, 768], [768, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [4096, 768], [768, 1]>) -> tensor<4096x768xbf16>
+  %1 = "graph.cast"(%0) : (tensor<4096x768xbf16>) -> tensor<4096x768xf32>
+  %2 = "graph.erf"(%1) : (tensor<4096x768xf32>) -> tensor<4096x768xf32>
+  %3 = "graph.mul"(%2, %2) : (tensor<4096x768xf32>, tensor<4096x768xf32>) -> tensor<4096x768xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 1>} : (tensor<4096x768xf32>) -> tensor<4096x1xf32>
+  %5 = "graph.rsqrt"(%4) : (tensor<4096x1xf32>) -> tensor<4096x1xf32>
+  %6 = "graph.mul"(%2, %5) : (tensor<4096x768xf32>, tensor<4096x1xf32>) -> tensor<4096x768xf32>
+  %7 = "graph.cast"(%6) : (tensor<4096x768xf32>) -> tensor<4096x768xbf16>
+  "tile.write"(%7, %y) : (tensor<4096x768xbf16>, !tile.buffer<bf16, [4096, 768], [768, 1]>) -> ()
+}) {domain = [4096, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "costly_short_rows", symbols = []} : () -> ()
+
+// Many short rows of f32 are walked though they are read once.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}} along d1 of 768 in a loop, 4 warps of 16 elements{{.*}}", sym_name = "many_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [16384, 768], [768, 1]>, %y: !tile.buffer<f32, [16384, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [16384, 768], [768, 1]>) -> tensor<16384x768xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<16384x768xf32>) -> tensor<16384x1xf32>
+  "tile.write"(%1, %y) : (tensor<16384x1xf32>, !tile.buffer<f32, [16384, 1], [1, 1]>) -> ()
+}) {domain = [16384, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "many_sums", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}", sym_name = "fewer_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1024, 768], [768, 1]>, %y: !tile.buffer<f32, [1024, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1024, 768], [768, 1]>) -> tensor<1024x768xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<1024x768xf32>) -> tensor<1024x1xf32>
+  "tile.write"(%1, %y) : (tensor<1024x1xf32>, !tile.buffer<f32, [1024, 1], [1, 1]>) -> ()
+}) {domain = [1024, 768], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "fewer_sums", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}", sym_name = "unaligned_sums"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [16384, 777], [777, 1]>, %y: !tile.buffer<f32, [16384, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [16384, 777], [777, 1]>) -> tensor<16384x777xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<16384x777xf32>) -> tensor<16384x1xf32>
+  "tile.write"(%1, %y) : (tensor<16384x1xf32>, !tile.buffer<f32, [16384, 1], [1, 1]>) -> ()
+}) {domain = [16384, 777], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "unaligned_sums", symbols = []} : () -> ()
+
+// Few long rows with much arithmetic have more threads.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, 8 warps of 8 elements{{.*}}", sym_name = "few_costly_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [32, 16384], [16384, 1]>, %y: !tile.buffer<f32, [32, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [32, 16384], [16384, 1]>) -> tensor<32x16384xf32>
+  %1 = "graph.erf"(%0) : (tensor<32x16384xf32>) -> tensor<32x16384xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<32x16384xf32>) -> tensor<32x1xf32>
+  "tile.write"(%2, %y) : (tensor<32x1xf32>, !tile.buffer<f32, [32, 1], [1, 1]>) -> ()
+}) {domain = [32, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_costly_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, 4 warps of 16 elements{{.*}}", sym_name = "more_costly_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [200, 16384], [16384, 1]>, %y: !tile.buffer<f32, [200, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [200, 16384], [16384, 1]>) -> tensor<200x16384xf32>
+  %1 = "graph.erf"(%0) : (tensor<200x16384xf32>) -> tensor<200x16384xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<200x16384xf32>) -> tensor<200x1xf32>
+  "tile.write"(%2, %y) : (tensor<200x1xf32>, !tile.buffer<f32, [200, 1], [1, 1]>) -> ()
+}) {domain = [200, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "more_costly_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, 4 warps of 16 elements{{.*}}", sym_name = "few_plain_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [32, 16384], [16384, 1]>, %y: !tile.buffer<f32, [32, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [32, 16384], [16384, 1]>) -> tensor<32x16384xf32>
+  %1 = "graph.neg"(%0) : (tensor<32x16384xf32>) -> tensor<32x16384xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<32x16384xf32>) -> tensor<32x1xf32>
+  "tile.write"(%2, %y) : (tensor<32x1xf32>, !tile.buffer<f32, [32, 1], [1, 1]>) -> ()
+}) {domain = [32, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_plain_rows", symbols = []} : () -> ()

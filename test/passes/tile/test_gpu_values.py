@@ -176,6 +176,38 @@ def test_layer_norm(width):
     check(make, [x, torch.randn(width)], outputs)
 
 
+@pytest.mark.parametrize("width, kind", [(768, "rows"), (1000, "registers")])
+@pytest.mark.parametrize("name", ["norm", "log-softmax"])
+def test_short_rows_for_one_warp(width, kind, name):
+    """Rows without weights, which one warp walks, or holds."""
+    x = normal((3, width), torch.float16)
+
+    def make():
+        return build_kernel([(x.shape, "f16")], x.shape, body, reduced=[1])
+
+    def norm(build, x):
+        scalar = tensor_type((), element_type("f32"))
+        count = build("constant", value=float(width), results=[scalar])
+        mean = build("div", build("reduce_sum", x, dims=[1]), count)
+        centred = build("sub", x, mean)
+        squares = build("reduce_sum", build("mul", centred, centred), dims=[1])
+        return build("mul", centred, build("rsqrt", squares))
+
+    def log_softmax(build, x):
+        lower = build("sub", x, build("reduce_max", x, dims=[1]))
+        total = build("reduce_sum", build("exp", lower), dims=[1])
+        return build("sub", lower, build("log", total))
+
+    def body(build, x):
+        wide = build("cast", x, results=[with_element(x, "f32")])
+        result = {"norm": norm, "log-softmax": log_softmax}[name](build, wide)
+        return [build("cast", result, results=[with_element(result, "f16")])]
+
+    options = "tile{target=gpu processors=2}"
+    text = check(make, [x], [torch.empty_like(x)], options=options)
+    assert text.startswith(kind) and ", 1 warps of " in text
+
+
 @pytest.mark.parametrize("width", [5, 64, 1000])
 @pytest.mark.parametrize("dim", [0, 1])
 def test_take(width, dim):
@@ -348,7 +380,13 @@ def test_online_softmax(kind, rows, options):
 @pytest.mark.parametrize("options", [GPU, "tile{target=gpu processors=4}"])
 @pytest.mark.parametrize("offset", [0.0, 1e4, float("inf"), float("nan")])
 @pytest.mark.parametrize(
-    "shape, dims", [((2, 20011), (1,)), ((3, 7, 50, 60), (0, 2, 3)), ((4001, 5), (0,))]
+    "shape, dims",
+    [
+        ((2, 20011), (1,)),
+        ((3, 7, 50, 60), (0, 2, 3)),
+        ((4001, 5), (0,)),
+        ((4096, 5), (0,)),  # the mean is a product
+    ],
 )
 def test_variance_in_one_walk(shape, dims, offset, options):
     x = torch.randn(shape).double() + offset
