@@ -52,7 +52,7 @@ def threshold(b: Builder, self, threshold, value):
     """x above a threshold, else a number."""
     self = followed(b, self)
     below = b.compare("le", self, b.constant(threshold, self.dtype))
-    return b.where(below, b.constant(value, self.dtype), self)
+    return b.where(below, rounded(b, value, self.dtype), self)
 
 
 @imports("hardshrink")

@@ -20,6 +20,7 @@ from girih.dialects.attributes import LAYOUTS
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, op_named
 from girih.dialects.dims import Dim, Size
+from girih.dialects.rounding import rounded
 from girih.dialects.rule_table import RuleMistake
 from girih.errors import unsupported
 from girih.frontend.importer.devices import CPU
@@ -351,10 +352,10 @@ class Builder:
         return known
 
     def full(self, shape: Shape, number: Any, dtype: torch.dtype) -> Operand:
-        """A tensor with one number everywhere."""
+        """A tensor with one number of its dtype everywhere."""
         if isinstance(number, (Dim, Scalar)):
             return self.broadcast_to(self.constant(number, dtype), shape)
-        number = as_element(number, dtype)
+        number = _rounded(as_element(number, dtype), dtype)
         return self.op("full", [], {"value": number}, (shape, dtype))
 
     def iota(self, count: Size, dtype: torch.dtype, start=0, step=1) -> Operand:
@@ -479,7 +480,7 @@ class Builder:
         for extent in (*low, *high):
             why = "The padding has to be at least 0."
             self._demand(extent, "negative size", "a padding of {} elements", why)
-        number = as_element(number, x.dtype)
+        number = _rounded(as_element(number, x.dtype), x.dtype)
         attributes = {"low": list(low), "high": list(high), "value": number}
         return self.op("pad", [x], attributes, (shape, x.dtype))
 
@@ -518,6 +519,12 @@ def as_element(number: Any, dtype: torch.dtype) -> Any:
     if info.min <= number <= info.max:
         return number
     return (number - info.min) % (1 << info.bits) + info.min
+
+
+def _rounded(number: Any, dtype: torch.dtype) -> Any:
+    """An element of 16 bits as memory would hold it; kernels have 32 for it."""
+    is_narrow = dtype in (torch.float16, torch.bfloat16)
+    return rounded(number, ELEMENT_NAMES[dtype]) if is_narrow else number
 
 
 def _values_of(operand: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from girih.dialects.dims import Dim
@@ -90,11 +92,24 @@ def arange_step(b: Builder, start, end, step=1, **options):
     if is_integral(spec.dtype):
         if any(isinstance(number, float) for number in numbers):
             return NotImplemented
-    elif isinstance(start, Dim):
+    elif isinstance(start, Dim) or not _is_exact(spec, start, step):
         return NotImplemented
     else:
         start, step = float(start), float(step)
     return b.iota(spec.shape[0], spec.dtype, start, step)
+
+
+def _is_exact(spec: Any, start: float, step: float) -> bool:
+    """Whether no number is rounded: ATen adds up those that are in an order of its own.
+
+    Integers of float32 and more are taken for exact if their number is symbolic.
+    """
+    if not float(start).is_integer() or not float(step).is_integer():
+        return False
+    most, count = 2 / torch.finfo(spec.dtype).eps, spec.shape[0]
+    if isinstance(count, int):
+        return max(abs(start), abs(start + step * count)) <= most
+    return spec.dtype not in (torch.float16, torch.bfloat16)
 
 
 @imports("eye", "eye.m")

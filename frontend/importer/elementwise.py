@@ -44,9 +44,9 @@ def promoted(b: Builder, *values: Any) -> list[Operand]:
 
 
 def rounded(b: Builder, value: Any, dtype: torch.dtype) -> Operand:
-    """As ``Builder.scalar``, but a number is one of the dtype, as where ATen compares.
+    """As ``Builder.scalar``, but a number is one of the dtype.
 
-    In products and quotients ATen keeps a number as it is.
+    So is what ATen compares and stores. In products and quotients it keeps numbers.
     """
     if isinstance(value, Operand) or dtype not in _HALVES:
         return b.scalar(value, dtype)
@@ -318,7 +318,7 @@ def clamp(b: Builder, self, min=None, max=None):
     dtype = promoted_dtype(self, min, max)
     if dtype == torch.bool:
         return NotImplemented
-    bounds = [None if v is None else b.scalar(v, dtype) for v in (min, max)]
+    bounds = [None if v is None else rounded(b, v, dtype) for v in (min, max)]
     operands = [b.cast(self, dtype), *bounds]
     return b.op("clamp", operands, {}, (b.out[0].shape, dtype))
 

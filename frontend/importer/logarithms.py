@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import math
 
+import torch
+
+from girih.dialects.rounding import rounded as round_to
 from girih.frontend.importer.builder import Builder, Operand
-from girih.frontend.importer.elementwise import promoted, promoted_to_float
+from girih.frontend.importer.elements import ELEMENT_NAMES
+from girih.frontend.importer.elementwise import (
+    promoted,
+    promoted_to_float,
+    rounded,
+)
 from girih.frontend.importer.gradients import with_gradient
 from girih.frontend.importer.reduction import widened
 from girih.frontend.importer.registry import imports
@@ -27,7 +35,8 @@ def xlog1py(b: Builder, self, other):
 
 def _times_logarithm(b: Builder, self, other, name: str, offset: int) -> Operand:
     """self * log(offset + other), with eager's derivative where self is 0."""
-    x, y = promoted_to_float(b, self, other)
+    dtype = b.out[0].dtype
+    x, y = (rounded(b, value, dtype) for value in (self, other))
     x, y = (b.broadcast_to(widened(b, v), b.out[0].shape) for v in (x, y))
 
     def product(x: Operand) -> Operand:
@@ -67,12 +76,19 @@ def logaddexp(b: Builder, self, other):
     return b.cast(result, b.out[0].dtype)
 
 
+def _bounds(b: Builder, eps: float, dtype: torch.dtype) -> list[Operand]:
+    """eps and 1 - eps, which ATen rounds on a CPU where the result has 16 bits."""
+    result = b.out[0].dtype
+    stored = ELEMENT_NAMES[result if b.device.type == "cpu" else dtype]
+    low = round_to(eps, stored)
+    return [b.constant(bound, dtype) for bound in (low, round_to(1 - low, stored))]
+
+
 @imports("logit")
 def logit(b: Builder, self, eps=None):
     """log(x / (1 - x)); x is kept eps away from 0 and 1."""
     (x,) = (widened(b, value) for value in promoted_to_float(b, self))
-    one, low = b.constant(1, x.dtype), b.constant(eps or 0.0, x.dtype)
-    high = b.sub(one, low)
+    one, (low, high) = b.constant(1, x.dtype), _bounds(b, eps or 0.0, x.dtype)
     kept = x
     if eps is not None:
         # Where the bounds have changed places, eager's choice is the lower one first.

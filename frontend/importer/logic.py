@@ -9,6 +9,8 @@ from girih.frontend.importer.elements import is_integral
 from girih.frontend.importer.elementwise import (
     logical,
     promoted,
+    promoted_dtype,
+    rounded,
     to_bool,
 )
 from girih.frontend.importer.registry import imports
@@ -79,7 +81,8 @@ for _side in ("left", "right"):
 @imports("where.self")
 def where(b: Builder, condition, self, other):
     """self where the condition holds, else other."""
-    x, y = promoted(b, self, other)
+    dtype = promoted_dtype(self, other)
+    x, y = (rounded(b, value, dtype) for value in (self, other))
     return b.where(to_bool(b, condition), x, y)
 
 
@@ -92,7 +95,7 @@ def where_scalar(b: Builder, condition, self, other):
 @imports("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(b: Builder, self, mask, value):
     """value where the mask holds, else self."""
-    return b.where(to_bool(b, mask), b.scalar(value, self.dtype), self)
+    return b.where(to_bool(b, mask), rounded(b, value, self.dtype), self)
 
 
 @imports("nan_to_num")
@@ -101,14 +104,13 @@ def nan_to_num(b: Builder, self, nan=None, posinf=None, neginf=None):
     if is_integral(self.dtype):
         return self
     info = torch.finfo(self.dtype)
-    largest = b.constant(info.max if posinf is None else posinf, self.dtype)
-    lowest = b.constant(info.min if neginf is None else neginf, self.dtype)
+    largest = rounded(b, info.max if posinf is None else posinf, self.dtype)
+    lowest = rounded(b, info.min if neginf is None else neginf, self.dtype)
     infinite = b.predicate("isinf", self)
     positive = b.compare("gt", self, b.constant(0, self.dtype))
     finite = b.where(infinite, b.where(positive, largest, lowest), self)
-    return b.where(
-        b.predicate("isnan", self), b.constant(nan or 0.0, self.dtype), finite
-    )
+    number = rounded(b, nan or 0.0, self.dtype)
+    return b.where(b.predicate("isnan", self), number, finite)
 
 
 # Casts and copies ---------------------------------------------------------------

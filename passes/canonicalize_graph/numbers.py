@@ -6,13 +6,13 @@ f16 through f32, as ATen does), integers wrap around.
 
 import math
 import operator
-import struct
 from collections.abc import Callable
+
+from girih.dialects.rounding import rounded
 
 Number = bool | int | float
 
 _FLOATS = frozenset({"bf16", "f16", "f32", "f64"})
-_FLOAT_FORMATS = {"f16": "e", "f32": "f", "f64": "d"}
 
 # Integers up to 2**n are exact in the type.
 _EXACT_BITS = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -66,7 +66,7 @@ def holds_all(narrow: str, wide: str) -> bool:
 def convert(value: Number, element: str) -> Number | None:
     """Returns ``value`` as an element of a type; None where that is not defined."""
     if element in _FLOATS:
-        return _rounded(float(value), element)
+        return rounded(float(value), element)
     if element == "i1":
         return bool(value)
     if isinstance(value, float):
@@ -75,26 +75,6 @@ def convert(value: Number, element: str) -> Number | None:
         value = math.trunc(value)
         return value if wrapped(value, element) == value else None
     return wrapped(int(value), element)
-
-
-def _rounded(value: float, element: str) -> float:
-    if not math.isfinite(value):
-        return value
-    if element == "bf16":
-        return _rounded_to_bf16(_rounded(value, "f32"))
-    code = _FLOAT_FORMATS[element]
-    try:
-        return struct.unpack(code, struct.pack(code, value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-
-
-def _rounded_to_bf16(value: float) -> float:
-    if not math.isfinite(value):
-        return value
-    bits = struct.unpack("<I", struct.pack("<f", value))[0]
-    bits += 0x7FFF + ((bits >> 16) & 1)  # to nearest, ties to even
-    return struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0]
 
 
 def wrapped(value: int, element: str) -> int:
@@ -152,7 +132,7 @@ def compute(name: str, element: str, *values: Number) -> Number | None:
         return _quotient(element, *operands)
     result = _ARITHMETIC[name](*operands)
     if element in ("bf16", "f16"):
-        result = _rounded(result, "f32")
+        result = rounded(result, "f32")
     return convert(result, element)
 
 
@@ -161,8 +141,8 @@ def _quotient(element: str, lhs: Number, rhs: Number) -> Number | None:
         return None
     result = lhs / rhs
     if element in ("bf16", "f16"):
-        result = _rounded(result, "f32")
-    return _rounded(result, element)
+        result = rounded(result, "f32")
+    return rounded(result, element)
 
 
 def is_power_of_two(value: Number) -> bool:
