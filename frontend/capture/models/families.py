@@ -2,6 +2,7 @@
 
 from girih.frontend.capture.models import (
     compiler_api,
+    consumers,
     frames,
     numpy_calls,
     objects,
@@ -22,6 +23,7 @@ from girih.frontend.capture.models import (
 
 LOADED = (
     compiler_api,
+    consumers,
     frames,
     numpy_calls,
     objects,

@@ -162,10 +162,10 @@ def _index(tracer, value):
 
 
 _MATH = (
-    "acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees dist "
-    "erf erfc exp expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot isclose "
+    "acos acosh asin asinh atan atan2 atanh ceil comb copysign cos cosh degrees "
+    "erf erfc exp expm1 fabs factorial floor fmod frexp gamma gcd hypot isclose "
     "isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nextafter "
-    "perm pow prod radians remainder sin sinh sqrt tan tanh trunc ulp"
+    "perm pow radians remainder sin sinh sqrt tan tanh trunc ulp"
 ).split()
 
 

@@ -70,6 +70,7 @@ OPEN = Arity(0, _MANY, None)
 # What CPython 3.11 to 3.13 takes where it gives no signature.
 _UNSIGNED: dict[Any, Arity] = {
     bool: _fixed(0, 1),
+    bytes: Arity(0, 3, {"source": 0, "encoding": 1, "errors": 2}),
     dict: Arity(0, 1, None),
     OrderedDict: Arity(0, 1, None),
     defaultdict: Arity(0, 2, None),

@@ -24,7 +24,10 @@ from girih.frontend.capture.values.lookup import (
     static_lookup,
 )
 from girih.frontend.capture.values.sequence import SequenceValue
-from girih.frontend.capture.values.tensor_members import is_torchs
+from girih.frontend.capture.values.tensor_members import (
+    gives_grad_quietly,
+    is_torchs,
+)
 
 # Attributes that are the same at each call with these guards.
 _CONSTANT_ATTRIBUTES = frozenset(
@@ -296,6 +299,7 @@ class TensorValue(Value):
 
     def _attr_of_input(self, tracer, name: str) -> Value | None:
         if name == "grad":
+            self._guard_quiet_grad(tracer)
             return tracer.wrap(self.real.grad, self.source.attribute("grad"))
         if name == "grad_fn" and not self.real.requires_grad:
             return tracer.constant(None)
@@ -305,6 +309,24 @@ class TensorValue(Value):
         if static_lookup(self.cls, name)[0] is MISSING:
             tracer.guards.add(self.source.instance_dict(), "absent", name)
         return None
+
+    def _guard_quiet_grad(self, tracer) -> None:
+        """Leaves to Python the reads of a gradient of which torch warns.
+
+        Guards would warn, too, in calls that do not come to the read. Parameters are
+        leaves.
+        """
+        if type(self.real) is torch.nn.Parameter:
+            tracer.guards.add(self.source, "type", torch.nn.Parameter)
+        elif gives_grad_quietly(self.real):
+            tracer.guards.add(self.source, "call", gives_grad_quietly)
+        else:
+            unsupported(
+                kind="gradient of a tensor that is no leaf",
+                context="tensor.grad",
+                explanation="A graph cannot give torch's warning at each read.",
+                hints=("Call retain_grad() on it, or do not read its gradient.",),
+            )
 
     def _attr_of_result(self, tracer, name: str) -> Value | None:
         if name in ("grad", "grad_fn") and not self.fake.requires_grad:

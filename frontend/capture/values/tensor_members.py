@@ -63,3 +63,11 @@ def replaced_member() -> str:
                     return name
                 break
     return ""
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+def gives_grad_quietly(value: Any) -> bool:
+    """A guard: torch does not warn where ``.grad`` of a tensor is read."""
+    return type(value) in _PLAIN and (value.is_leaf or value.retains_grad)

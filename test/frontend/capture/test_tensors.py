@@ -1,5 +1,7 @@
 """Facts about tensors, their attributes, odd inputs, data-dependent results, NumPy."""
 
+import warnings
+
 import numpy
 import pytest
 import torch
@@ -112,6 +114,45 @@ def test_attributes_of_inputs_and_results():
     assert same is y
     x.other = 1
     assert compiled(x)[1]
+
+
+def _warnings_of_reads(call, tensors, reads):
+    """The texts of the warnings of calls, and the files that they point to."""
+    found = []
+    for name, is_read in reads:
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")  # guards take an error for a mismatch
+            call(tensors[name], is_read)
+        found.append([(w.filename, str(w.message)) for w in given])
+    return found
+
+
+@pytest.mark.parametrize("first", ["retained", "leaf", "parameter", "inner"])
+def test_torch_warns_of_gradients_where_the_call_reads_them(first):
+    def function(x, is_read):
+        return x.detach() + 1, x.grad if is_read else None
+
+    leaf = torch.ones(2, requires_grad=True)
+    tensors = {"retained": leaf * 2, "inner": leaf * 3, "leaf": leaf}
+    tensors["parameter"] = torch.nn.Parameter(torch.ones(2))
+    tensors["retained"].retain_grad()
+    reads = [(first, True), ("inner", False), (first, True), ("inner", True)]
+    compiled = girih.compile(function, backend="eager")
+    expected = _warnings_of_reads(function, tensors, reads)
+    assert _warnings_of_reads(compiled, tensors, reads) == expected
+
+
+def test_the_gradient_of_a_tensor_that_is_no_leaf_is_set():
+    def function(x):
+        x.grad = x.detach() * 2
+        return x.detach() + 1
+
+    compiled = girih.compile(function, backend="eager")
+    x = torch.ones(2, requires_grad=True) * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled(x)
+    torch.testing.assert_close(x.grad, torch.full((2,), 4.0))
 
 
 def test_gradients_are_read_and_set():
