@@ -12,7 +12,7 @@ import pytest
 import torch
 import users_own_passes
 from emulated_device import emulated_device
-from processes import run_file_after_torch
+from processes import COMPILERS, run_file_after_torch
 from users_own_passes import breaks, count, erases, fails, inside, renames
 
 import girih
@@ -281,9 +281,8 @@ def test_an_edited_pass_of_a_plugin_compiles_anew(place, tmp_path):
     def cache(factor=1, body=""):
         path = tmp_path / "script.py"
         path.write_text(SCRIPT.format(factor=factor, body=body, place=place))
-        status, printed = run_file_after_torch(
-            path, GIRIH_CACHE_DIR=str(tmp_path / "cache"), GIRIH_NO_CACHE=""
-        )
+        variables = {"GIRIH_CACHE_DIR": str(tmp_path / "cache"), "GIRIH_NO_CACHE": ""}
+        status, printed = run_file_after_torch(path, loaded=COMPILERS, **variables)
         assert status == 0, printed
         return printed.strip()
 
