@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from girih.dialects.dims import Dim
+from girih.dialects.rounding import rounded as round_to
 from girih.frontend.fake.promotion import combine_dtypes, scalar_dtype
 from girih.frontend.importer.builder import Builder, Operand, Scalar
-from girih.frontend.importer.elements import is_integral
+from girih.frontend.importer.elements import ELEMENT_NAMES, is_integral
 from girih.frontend.importer.registry import imports
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -52,7 +53,9 @@ def rounded(b: Builder, value: Any, dtype: torch.dtype) -> Operand:
         return b.scalar(value, dtype)
     if isinstance(value, Scalar):
         return b.cast(b.cast(value.operand, torch.float32), dtype)
-    return b.cast(b.constant(value, torch.float64), dtype)
+    if isinstance(value, Dim):
+        return b.cast(b.constant(value, torch.float64), dtype)
+    return b.constant(round_to(float(value), ELEMENT_NAMES[dtype]), dtype)
 
 
 def _addends(b: Builder, *values: Any) -> list[Operand]:
