@@ -1,4 +1,4 @@
-"""Memory of scheduled kernels: loads, stores, gathers, local buffers, checks.
+"""Memory of scheduled kernels: accesses, prefetches, local buffers, checks.
 
 Offsets and strides count elements and are of type ``index``. A value has 0 to 2
 vector dims: lane (i, j) is at ``offset + i * strides[0] + j * strides[1]``. There is
@@ -153,6 +153,23 @@ class UpdateOp(TileOp, name="update"):
             lanes = ty.vector_type(shape, ty.i1())
             mask = self.mask.type
             expect(mask == lanes, "mask", f"have type {lanes}", mask)
+
+
+class PrefetchOp(TileOp, name="prefetch"):
+    """Fetches a cache line into the second-level cache (CPUs only).
+
+    ``offset`` counts bytes, and may lie outside of the buffer. No value changes.
+    """
+
+    EFFECTS = Effects.ORDERED
+
+    buffer = operand()
+    offset = operand()
+
+    def verify_invariants(self) -> None:
+        """Checks buffer and offset."""
+        expect_buffer(self.buffer.type, "buffer")
+        expect_index(self.offset.type, "offset")
 
 
 class _LocalBuffer(TileOp):

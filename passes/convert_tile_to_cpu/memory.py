@@ -1,4 +1,4 @@
-"""Loads, stores, gathers, local buffers and checks; buffers are plain addresses."""
+"""Accesses, prefetches, local buffers and checks; buffers are plain addresses."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from girih.dialects.bindings import ir, llvm
 from girih.passes.convert_tile_to_cpu import builder as b
 from girih.passes.convert_tile_to_cpu.access import (
     Access,
+    address,
     gather,
     store_element,
 )
@@ -20,6 +21,8 @@ Value = ir.Value
 
 # A cache line, and the widest vector.
 _LOCAL_ALIGNMENT = 64
+# Of LLVM's prefetches: for reading data that is kept in the second-level cache.
+_SECOND_LEVEL, _DATA = 2, 1
 # Local buffers lie on the stacks of torch's threads; those have 2 MiB at least.
 _MAX_LOCAL_BYTES = 1 << 20
 
@@ -94,6 +97,14 @@ def lower_gather(lowering: Lowering, op: ir.OpView) -> None:
     type = op.results[0].type
     result = gather(op.buffer, op.offsets, op.mask, op.other, type)
     op.results[0].replace_all_uses_with(result)
+    op.operation.erase()
+
+
+@lowers("tile.prefetch")
+def lower_prefetch(lowering: Lowering, op: ir.OpView) -> None:
+    """One instruction, which does nothing where an address is not the process's."""
+    place = address(op.buffer, op.offset, b.integer(8))
+    llvm.Prefetch(place, rw=0, hint=_SECOND_LEVEL, cache=_DATA)
     op.operation.erase()
 
 

@@ -9,6 +9,7 @@ once, and multiplies them by one element of each row.
 from dataclasses import dataclass, replace
 from math import gcd
 
+from girih.passes.tile.ahead import Ahead, ahead_of
 from girih.passes.tile.choose import split_passes
 from girih.passes.tile.contraction import Contraction, Product, contraction_of
 from girih.passes.tile.elements import F64
@@ -67,6 +68,7 @@ class ProductGrid(Grid):
         sums: the private buffer for the sums of a block, from which a loop over rows
             goes on; None where what follows stands behind the sums at once.
         is_by_lanes: rows' factors vary along the lanes, too.
+        ahead: what is fetched before its columns are due; None where nothing is.
     """
 
     products: tuple[Product, ...]
@@ -77,6 +79,7 @@ class ProductGrid(Grid):
     panels: tuple["Panel | None", ...]
     sums: Local | None
     is_by_lanes: bool = False
+    ahead: Ahead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,7 @@ def choose_product(subject: Subject) -> SchedulePlan | None:
     block, vectors = tile = _tile(subject, sizes)
     panels = _panels(subject, found, (rows, lanes), sizes, tile)
     grid = _grid(subject, found, (rows, lanes), sizes, tile, panels)
+    grid = replace(grid, ahead=_ahead(subject, found, grid))
     if _has_much_after(subject, found, block * vectors):
         grid = replace(grid, sums=_room_for_sums(grid, subject.buffers))
     outside = product(c.size for c in _outside(found, rows, lanes))
@@ -153,9 +157,19 @@ def choose_product(subject: Subject) -> SchedulePlan | None:
     if copied:
         turned = sum(panel.along is not None for panel in copied)
         reason += f", {len(copied)} panels copied, {turned} of them turned"
+    reason += "" if grid.ahead is None else ", columns fetched ahead"
     locals_ = [panel.local for panel in copied]
     locals_ += [] if grid.sums is None else [grid.sums]
     return SchedulePlan("product", reason, (grid,), tuple(locals_))
+
+
+def _ahead(subject: Subject, found: Contraction, grid: ProductGrid) -> Ahead | None:
+    rows = next((a.chunk for a in grid.axes if a.coordinate == grid.rows), None)
+    blocks = -(-(rows or _known(grid.rows)) // grid.block)
+    panel = grid.vectors * grid.width
+    ahead = ahead_of(found, grid.lanes, panel, blocks, subject.options.l2_bytes)
+    is_taken = ahead is not None and subject.takes("columns that are fetched ahead")
+    return ahead if is_taken else None
 
 
 def _has_much_after(subject: Subject, found: Contraction, sums: int) -> bool:

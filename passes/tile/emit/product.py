@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from girih.dialects.bindings import ir
 from girih.passes.tile.emit import reduction
+from girih.passes.tile.emit.ahead import Fetching
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import Frame
 from girih.passes.tile.emit.program import Body, Program
@@ -137,7 +138,7 @@ class ProductProgram(Program):
             # time that the processor fetches them ahead.
             def turn(carried: list[ir.Value], number=number, vector=vector):
                 rows = self.stack.top.mask
-                with self._bound(self.grid.lanes, vector.start):
+                with self.bound(self.grid.lanes, vector.start):
                     self._turn_square_of(load, panel, number, (vector.mask, rows))
                 return carried
 
@@ -206,11 +207,25 @@ class ProductProgram(Program):
             for _ in range(count * len(vectors))
         ]
 
+        fetching = self._fetching(start, vectors)
+
         def step(carried: list[ir.Value]) -> list[ir.Value]:
+            if fetching is not None:
+                fetching.step()
             return self._multiplied(rows, vectors, carried)
 
         sums = self._along_depth(walk, sums, step)
         self._store_sums(rows, vectors, sums)
+
+    def _fetching(self, start: ir.Value, vectors: Sequence[_Vector]) -> Fetching | None:
+        """What a block of rows fetches for the next panel."""
+        if self.grid.ahead is None:
+            return None
+        low, _ = self._range(self.grid.rows)
+        b = self.indices.at(self.stack.depth)
+        number = b.same("arith.subi", start, low)
+        number = self._with_number("divui", number, self.grid.block)
+        return Fetching(self, self.grid.ahead, vectors[0].start, number)
 
     def _along_depth(self, walk: Pass, sums: list[ir.Value], step: Body):
         """The loops along the depth; long sums begin afresh now and then.
@@ -295,7 +310,7 @@ class ProductProgram(Program):
         results, left = [], iter(sums)
         for row in rows:
             for vector, other in zip(vectors, others, strict=True):
-                with self._bound(self.grid.rows, row):
+                with self.bound(self.grid.rows, row):
                     factor = self._in_lanes(each.a, vector)
                 self.builder.location = each.sum.location
                 b = self.indices.at(self.stack.depth, self.grid.width)
@@ -312,7 +327,7 @@ class ProductProgram(Program):
 
     def _in_row(self, node: Node, row: ir.Value) -> ir.Value:
         """An element of a row, in each lane."""
-        with self._bound(self.grid.rows, row):
+        with self.bound(self.grid.rows, row):
             value = self.values.value(node)
         b = self.indices.at(self.stack.depth, self.grid.width)
         return b.splat(value, node.element.register_name)
@@ -334,7 +349,7 @@ class ProductProgram(Program):
         for number, row in enumerate(rows):
             for place, vector in enumerate(columns):
                 own = sums[number * len(columns) + place :: size]
-                with self._bound_lanes(vector), self._bound(self.grid.rows, row):
+                with self._bound_lanes(vector), self.bound(self.grid.rows, row):
                     for each, value in zip(self.grid.products, own, strict=True):
                         self.stack.top.values[each.sum.number] = value
                     self._store_all(self.grid.stores)
@@ -394,7 +409,7 @@ class ProductProgram(Program):
         self.stack.pop()
 
     @contextmanager
-    def _bound(self, coordinate: Coordinate, value: ir.Value) -> Iterator[None]:
+    def bound(self, coordinate: Coordinate, value: ir.Value) -> Iterator[None]:
         """Binds a coordinate for what is made in between, in the region at hand."""
         top = self.stack.top
         self.stack.frames.append(Frame(top.block, top.point, {coordinate: value}))
@@ -404,7 +419,7 @@ class ProductProgram(Program):
     @contextmanager
     def _bound_lanes(self, vector: _Vector) -> Iterator[None]:
         """Binds the lanes to some columns."""
-        with self._bound(self.grid.lanes, vector.start):
+        with self.bound(self.grid.lanes, vector.start):
             frame = self.stack.top
             frame.values, frame.mask = vector.known, vector.mask
             frame.width = self.grid.width

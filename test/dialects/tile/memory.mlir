@@ -45,6 +45,13 @@ func.func @gathers(%b: !tile.buffer<f32, [64], [1]>, %o: vector<4xi64>, %m: vect
   return
 }
 
+// CHECK-LABEL: @prefetches
+// CHECK: "tile.prefetch"(%{{.*}}, %{{.*}}) : (!tile.buffer<f32, [64], [1]>, index) -> ()
+func.func @prefetches(%b: !tile.buffer<f32, [64], [1]>, %o: index) {
+  "tile.prefetch"(%b, %o) : (!tile.buffer<f32, [64], [1]>, index) -> ()
+  return
+}
+
 // CHECK-LABEL: @local_buffers
 // CHECK: "tile.workspace"() {elements = 64 : i64} : () -> !tile.buffer<f32, [64], [1]>
 // CHECK: "tile.scratch"() {elements = 16 : i64} : () -> !tile.buffer<f64, [16], [1]>

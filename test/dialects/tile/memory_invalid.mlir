@@ -215,3 +215,19 @@ func.func @f(%b: !tile.buffer<f32, [64], [1]>, %v: vector<4xf32>, %o: vector<4xi
   "tile.update"(%v, %b, %o, %m) : (vector<4xf32>, !tile.buffer<f32, [64], [1]>, vector<4xi64>, i1) -> ()
   return
 }
+
+// -----
+
+func.func @f(%b: f32, %o: index) {
+  // expected-error @+1 {{'tile.prefetch' expected buffer to }}
+  "tile.prefetch"(%b, %o) : (f32, index) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%b: !tile.buffer<f32, [64], [1]>, %o: i64) {
+  // expected-error @+1 {{'tile.prefetch' expected offset to }}
+  "tile.prefetch"(%b, %o) : (!tile.buffer<f32, [64], [1]>, i64) -> ()
+  return
+}

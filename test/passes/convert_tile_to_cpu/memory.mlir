@@ -132,3 +132,13 @@
   %v = "tile.load"(%x, %far, %c1, %mask) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (!tile.buffer<f32, [64], [1]>, index, index, vector<16xi1>) -> vector<16xf32>
   "tile.store"(%v, %y, %c0, %c1) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [64], [1]>, index, index) -> ()
 }) {sym_name = "whole_rows", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()
+
+// A prefetch is for reading, from the second-level cache; its offset counts bytes.
+// CHECK-LABEL: llvm.func @prefetches
+// CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[64] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK: "llvm.intr.prefetch"(%[[AT]]) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64], [1]>, %y: !tile.buffer<f32, [64], [1]>):
+  %c64 = arith.constant 64 : index
+  "tile.prefetch"(%x, %c64) : (!tile.buffer<f32, [64], [1]>, index) -> ()
+}) {sym_name = "prefetches", symbols = [], outputs = 1 : i64, domain = [64], reduced = array<i64>} : () -> ()

@@ -1,11 +1,23 @@
 """Products of matrices scheduled for the CPU, compiled, against torch."""
 
+import itertools
+import math
+
+import numpy as np
 import pytest
 import torch
-from tile_kernels import DTYPES, VECTOR_BITS, CompiledKernel, build_kernel, sizes
+from tile_kernels import (
+    DTYPES,
+    VECTOR_BITS,
+    CompiledKernel,
+    build_kernel,
+    schedule,
+    sizes,
+)
 
 from girih.dialects.bindings import ir
 from girih.dialects.types import element_type, shape_of, tensor_type
+from girih.evaluation import kernels
 
 
 def chosen(module):
@@ -118,6 +130,63 @@ def test_operands_of_two_elements(dtypes, turned):
     module = chosen(build_kernel(inputs, [k, m, n], make, reduced=[0]))
     _, actual = run(module, [x, w], (m, n))
     close(actual, x.double() @ w.double())
+
+
+FETCHING = f"tile{{vector-bits={VECTOR_BITS} l2-bytes=8192}}"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize(("m", "n", "k"), [(2, 300, 40), (30, 200, 64), (64, 131, 50)])
+def test_columns_that_are_fetched_ahead(m, n, k, dtype, turned):
+    x, w = drawn(m, k, False, dtype), drawn(k, n, turned, dtype)
+    module = matmul(m, n, k, turned=(False, turned), dtype=dtype)
+    result = "f64" if dtype == "f64" else "f32"
+    text, actual = run(module, [x, w], (m, n), result, options=FETCHING)
+    assert text.endswith("columns fetched ahead")
+    tolerance = 1e-14 if dtype == "f64" else 3e-6
+    close(actual, x.double() @ w.double(), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("m", "n", "k"), [(2, 128, 64), (30, 128, 64), (20, 200, 32)])
+def test_lines_are_fetched_before_they_are_read(monkeypatch, m, n, k, turned):
+    """All lines of an operand but those of the first panel, and no other lines."""
+    clock, fetched, read = itertools.count(), {}, {}  # when a line was so first
+
+    def fetch(op, buffer, offset):
+        if len(buffer) == n * k:
+            fetched.setdefault(int(offset) // 64, next(clock))
+
+    def load(op, *operands):
+        buffer, offset, *strides = operands
+        if len(buffer) == n * k:
+            for lane in itertools.product(*map(range, sizes_of(op.results[0].type))):
+                moved = sum(i * int(s) for i, s in zip(lane, strides, strict=False))
+                line = (int(offset) + moved) * buffer.itemsize // 64
+                read.setdefault(line, next(clock))
+        return kernels_load(op, *operands)
+
+    kernels_load = kernels.RULES["tile.load"]
+    monkeypatch.setitem(kernels.RULES, "tile.prefetch", fetch)
+    monkeypatch.setitem(kernels.RULES, "tile.load", load)
+    module = matmul(m, n, k, turned=(False, turned))
+    assert schedule(module, FETCHING).endswith("columns fetched ahead")
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, turned, "f32")
+    flat = w.t().reshape(-1) if turned else w.reshape(-1)
+    result = np.zeros(m * n, np.float32)
+    arguments = [x.reshape(-1).numpy(), flat.numpy(), result]
+    kernels.run(module.body.operations[0].operation, arguments, for_gpu=False)
+    close(torch.from_numpy(result).view(m, n), x.double() @ w.double())
+
+    lines = range(n * k * 4 // 64)
+    assert fetched.keys() <= set(lines)
+    late = [line for line in lines if fetched.get(line, math.inf) > read[line]]
+    assert len(late) <= 64 * k * 4 // 64, "more than the first panel"
+
+
+def sizes_of(type_):
+    return tuple(type_.shape) if isinstance(type_, ir.VectorType) else ()
 
 
 def test_what_follows_is_computed_of_the_sums():
