@@ -2,7 +2,8 @@
 
 What ``torch.compiler.set_stance``, ``reset`` and ``torch._logging.set_logs`` set is
 torch's compiler's own state, so girih has to be told. torch loads its compiler in the
-first call of one of the former; girih never does.
+first call of one of the former; girih never does. Where a program does, TorchDynamo's
+classes of errors become bases of girih's, so that its handlers catch those, too.
 TorchDynamo in turn is told which files are girih's: it would capture what runs inside
 of a function of its own, such as the backward pass of a compiled graph.
 """
@@ -18,6 +19,7 @@ from types import MethodType, ModuleType
 from typing import Any
 
 from girih import log, stance
+from girih.errors import RecompileError, RecompileLimitError, UnsupportedError
 from girih.fallbacks import FallbackWarning
 from girih.import_hooks import when_imported
 from girih.torch_switches import users_level
@@ -45,6 +47,7 @@ def follow_torch(reset: Callable[[], None]) -> None:
     compiler = sys.modules["torch"].compiler
     _extend(compiler, "set_stance", lambda: _follow_stances() and _mirror_stance())
     when_imported("torch._dynamo", lambda dynamo: _follow_resets(dynamo, reset))
+    when_imported("torch._dynamo.exc", _join_errors)
     _follow_logs()
     if _follow_stances() and _is_set():
         _mirror_stance()
@@ -74,6 +77,22 @@ def _follow_resets(dynamo: ModuleType, reset: Callable[[], None]) -> None:
 
 
 _RESET_THEMSELVES = ("torch._dynamo.eval_frame", "torch._dynamo.functional_export")
+
+
+def _join_errors(theirs: ModuleType) -> None:
+    """Has handlers of TorchDynamo's errors catch those of girih that mean the same."""
+    for own, name in _SAME_ERRORS.items():
+        kind = getattr(theirs, name)
+        if not issubclass(own, kind):
+            own.__bases__ = (*own.__bases__, kind)
+
+
+_SAME_ERRORS = {
+    UnsupportedError: "Unsupported",
+    RecompileLimitError: "FailOnRecompileLimitHit",
+    RecompileError: "RecompileError",
+}
+"""TorchDynamo's name for each."""
 
 
 def capture_modules_of_torch() -> None:
