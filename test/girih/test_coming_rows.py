@@ -61,3 +61,11 @@ def test_names_of_the_row_are_there(heading, theirs, ours):
 def test_each_table_has_rows():
     assert {heading for heading, _, _ in rows()} >= MODULES.keys()
     assert len(rows()) > 50
+
+
+@pytest.mark.parametrize("name", MODULES.values())
+def test_each_public_name_of_torch_is_on_the_page(name):
+    text = PAGE.read_text()
+    names = importlib.import_module(name).__all__
+    missing = [n for n in names if not re.search(rf"[`.]{n}\b", text)]
+    assert missing == []

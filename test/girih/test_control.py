@@ -335,6 +335,32 @@ def test_a_stance_inside_of_compiled_code_counts(make, set_stance, default_stanc
         whole(X, inner)
 
 
+def compiles_then_resets(x, reset):
+    y = x + 1
+    reset()
+    return y * 2
+
+
+RESETS = {
+    "girih": girih.reset,
+    "torch": torch.compiler.reset,
+    "dynamo": lambda: torch._dynamo.reset(),
+}
+
+
+@pytest.mark.parametrize("reset", RESETS.values(), ids=RESETS)
+def test_a_reset_inside_of_compiled_code_breaks_the_graph(reset):
+    whole = girih.compile(compiles_then_resets, fullgraph=True, backend="eager")
+    with pytest.raises(girih.UnsupportedError, match=r"reset\(\) of the compiler"):
+        whole(X, reset)
+    graphs = Graphs()
+    compiled = girih.compile(compiles_then_resets, backend=graphs)
+    torch.testing.assert_close(compiled(X, reset), (X + 1) * 2)
+    once = graphs.count
+    compiled(X, reset)
+    assert graphs.count == 2 * once
+
+
 def test_names_are_there_while_tracing_where_girih_came_before_torch():
     run_python(
         """
