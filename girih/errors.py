@@ -67,6 +67,14 @@ class GirihError(RuntimeError):
     __setstate__ = RuntimeError.__setstate__
 
 
+class UnknownBackendError(ValueError):
+    """No backend has the name that was given; a base is added as to ``GirihError``."""
+
+    __init__ = ValueError.__init__
+    __reduce__ = ValueError.__reduce__
+    __setstate__ = ValueError.__setstate__
+
+
 class SwitchWarning(UserWarning):
     """A switch or an option of torch's compiler was set, and girih does not have it."""
 

@@ -19,7 +19,12 @@ from types import MethodType, ModuleType
 from typing import Any
 
 from girih import log, stance
-from girih.errors import RecompileError, RecompileLimitError, UnsupportedError
+from girih.errors import (
+    RecompileError,
+    RecompileLimitError,
+    UnknownBackendError,
+    UnsupportedError,
+)
 from girih.fallbacks import FallbackWarning
 from girih.import_hooks import when_imported
 from girih.torch_switches import users_level
@@ -91,6 +96,7 @@ _SAME_ERRORS = {
     UnsupportedError: "Unsupported",
     RecompileLimitError: "FailOnRecompileLimitHit",
     RecompileError: "RecompileError",
+    UnknownBackendError: "InvalidBackend",
 }
 """TorchDynamo's name for each."""
 

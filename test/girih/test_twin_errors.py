@@ -71,6 +71,29 @@ assert not issubclass(girih.CompileError, TorchDynamoException)
 """)
 
 
+def test_handlers_of_dynamo_catch_wrong_names_of_backends():
+    run_after_torch("""
+import pickle
+import torch, girih
+import torch._dynamo
+
+for wrong in (
+    lambda: girih.compile(torch.sin, backend="no_such_backend"),
+    lambda: girih.set_stance(force_backend="no_such_backend"),
+):
+    try:
+        wrong()
+    except torch._dynamo.exc.InvalidBackend as error:
+        assert isinstance(error, ValueError)
+        twin = pickle.loads(pickle.dumps(error))
+        assert type(twin) is type(error) and str(twin) == str(error)
+        assert b"torch._dynamo" not in pickle.dumps(error)
+        assert str(error).startswith("unknown backend 'no_such_backend'")
+    else:
+        raise AssertionError("nothing was raised")
+""")
+
+
 def test_a_graph_break_is_no_limit_of_recompilations():
     run_after_torch(f"""
 {_FAILURES}
