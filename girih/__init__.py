@@ -11,6 +11,7 @@ What lives here, in the order to read it:
 * ``dynamic``   marks on dims of tensors: ``mark_dynamic``, ``mark_static``
 * ``stance``    ``set_stance``
 * ``twins``     ``torch.compiler.set_stance`` and ``reset``, which mean girih too
+* ``import_hooks``  what is done when a module is imported
 * ``explanation``  ``explain``: graphs, breaks, guards and what they cost
 * ``checking``  ``check``: compiled graphs beside eager, on copies
 * ``profiling``  ``profile``: kernels and library calls of compiled calls, timed

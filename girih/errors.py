@@ -56,7 +56,23 @@ def _characters(text: str, column: int) -> int:
 
 
 class GirihError(RuntimeError):
-    """Base class of the errors that girih itself raises."""
+    """Base class of the errors that girih itself raises.
+
+    Where TorchDynamo is loaded, classes of its errors are bases, too (``twins``). They
+    count what is raised, and a pickle of them loads TorchDynamo: none of it is girih's.
+    """
+
+    __init__ = RuntimeError.__init__
+    __reduce__ = RuntimeError.__reduce__
+    __setstate__ = RuntimeError.__setstate__
+
+
+class UnknownBackendError(ValueError):
+    """No backend has the name that was given; a base is added as to ``GirihError``."""
+
+    __init__ = ValueError.__init__
+    __reduce__ = ValueError.__reduce__
+    __setstate__ = ValueError.__setstate__
 
 
 class SwitchWarning(UserWarning):
@@ -149,6 +165,16 @@ class UnsupportedError(GirihError):
             lines[_CALLS_SHOWN:-_CALLS_SHOWN] = [cut]
         return lines
 
+    @property
+    def msg(self) -> str:
+        """The text, by the name that handlers of TorchDynamo's errors read."""
+        return str(self)
+
+    @property
+    def gb_type(self) -> str:
+        """The kind, by the name that handlers of TorchDynamo's errors read."""
+        return self.kind
+
     def summary(self) -> str:
         """The reason and the user's line, on one line, for a log."""
         where = f" at {self.location}" if self.location is not None else ""
@@ -170,7 +196,7 @@ class UnsupportedError(GirihError):
         The first frame that it leaves gives the location; every further one is a call
         that led there.
         """
-        return UnsupportedError(
+        return type(self)(
             self.kind,
             self.context,
             self.explanation,
@@ -178,6 +204,10 @@ class UnsupportedError(GirihError):
             self.location or location,
             (location, *self.stack),
         )
+
+
+class RecompileLimitError(UnsupportedError):
+    """A call that has to be compiled needs one more entry than the limit allows."""
 
 
 _CALLS_SHOWN = 8  # at each end of the user's stack

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from girih.errors import UnknownBackendError
 from girih.options import unknown_name
 
 OWN = ("eager", "girih")
@@ -170,7 +171,8 @@ def expect_registered(name: str) -> None:
         )
     known = {*OWN, *_names(()), *PROVIDERS}
     names = unknown_name("backend", name, filter(_is_for_users, known))
-    raise ValueError(f"{names}, or a callable (gm, example_inputs) -> callable")
+    text = f"{names}, or a callable (gm, example_inputs) -> callable"
+    raise UnknownBackendError(text)
 
 
 def _is_installed(module: str) -> bool:

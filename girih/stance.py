@@ -160,6 +160,9 @@ def set_current(stance: str, forced: Forced | None = None) -> tuple[str, Forced 
     return before
 
 
+set_current._dynamo_forbidden = True  # a program may enter what it made before
+
+
 @functools.cache
 def follow_environment() -> None:
     """Has calls run as plain Python where an environment variable disables girih."""

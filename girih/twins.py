@@ -2,9 +2,10 @@
 
 What ``torch.compiler.set_stance``, ``reset`` and ``torch._logging.set_logs`` set is
 torch's compiler's own state, so girih has to be told. torch loads its compiler in the
-first call of one of the former; girih never does. TorchDynamo in turn is told which
-files are girih's: it would capture what runs inside of a function of its own, such as
-the backward pass of a compiled graph.
+first call of one of the former; girih never does. Where a program does, TorchDynamo's
+classes of errors become bases of girih's, so that its handlers catch those, too.
+TorchDynamo in turn is told which files are girih's: it would capture what runs inside
+of a function of its own, such as the backward pass of a compiled graph.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from types import MethodType, ModuleType
 from typing import Any
 
 from girih import log, stance
+from girih.errors import (
+    RecompileError,
+    RecompileLimitError,
+    UnknownBackendError,
+    UnsupportedError,
+)
 from girih.fallbacks import FallbackWarning
+from girih.import_hooks import when_imported
 from girih.torch_switches import users_level
 
 _told_of_replicas: list[str] = []
@@ -28,9 +36,9 @@ _told_of_replicas: list[str] = []
 _NOT_FOR_DYNAMO = tuple(
     "backend bisection cache_artifacts checking codegen collector compiler config "
     "dialects errors evaluation exclusive explanation fallbacks frontend html_report "
-    "loading log option_list options packaging passes plugins private_folder "
-    "processors profiling registry reports running signals stance tally tools "
-    "torch_backend torch_compiled torch_options torch_switches twins "
+    "import_hooks loading log option_list options packaging passes plugins "
+    "private_folder processors profiling registry reports running signals stance tally "
+    "tools torch_backend torch_compiled torch_options torch_switches twins "
     "user_backend".split()
 )
 
@@ -43,7 +51,8 @@ def follow_torch(reset: Callable[[], None]) -> None:
     """
     compiler = sys.modules["torch"].compiler
     _extend(compiler, "set_stance", lambda: _follow_stances() and _mirror_stance())
-    _extend(compiler, "reset", reset)
+    when_imported("torch._dynamo", lambda dynamo: _follow_resets(dynamo, reset))
+    when_imported("torch._dynamo.exc", _join_errors)
     _follow_logs()
     if _follow_stances() and _is_set():
         _mirror_stance()
@@ -59,6 +68,37 @@ def hide_from_dynamo() -> None:
     rules = import_module("torch._dynamo.trace_rules")
     for name in _NOT_FOR_DYNAMO:
         rules.add(f"girih.{name}")
+
+
+def _follow_resets(dynamo: ModuleType, reset: Callable[[], None]) -> None:
+    """Resets girih by ``torch._dynamo.reset``, which ``torch.compiler.reset`` calls."""
+
+    def reset_too() -> None:
+        # ``explain`` and ``export`` reset what they are about to capture.
+        if sys._getframe(2).f_globals.get("__name__") not in _RESET_THEMSELVES:
+            reset()
+
+    _extend(dynamo, "reset", reset_too)
+
+
+_RESET_THEMSELVES = ("torch._dynamo.eval_frame", "torch._dynamo.functional_export")
+
+
+def _join_errors(theirs: ModuleType) -> None:
+    """Has handlers of TorchDynamo's errors catch those of girih that mean the same."""
+    for own, name in _SAME_ERRORS.items():
+        kind = getattr(theirs, name)
+        if not issubclass(own, kind):
+            own.__bases__ = (*own.__bases__, kind)
+
+
+_SAME_ERRORS = {
+    UnsupportedError: "Unsupported",
+    RecompileLimitError: "FailOnRecompileLimitHit",
+    RecompileError: "RecompileError",
+    UnknownBackendError: "InvalidBackend",
+}
+"""TorchDynamo's name for each."""
 
 
 def capture_modules_of_torch() -> None:

@@ -19,6 +19,7 @@ from girih.errors import (
     EXHAUSTED,
     GirihError,
     RecompileError,
+    RecompileLimitError,
     SourceLocation,
     UnsupportedError,
     exhaustion,
@@ -373,7 +374,7 @@ class Compiler:
     def _limit_reached(self, call: Call, failures: list[Failure]) -> None:
         """Leaves calls that fit nothing alone, or has them fail."""
         text = limit_reached(call, failures, self.history)
-        error = UnsupportedError("recompile limit", call.function.__qualname__, text)
+        error = RecompileLimitError("recompile limit", call.function.__qualname__, text)
         if self.settings.fullgraph or self.settings.fails_at_limit:
             raise error
         self.history.clear()

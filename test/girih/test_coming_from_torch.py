@@ -135,6 +135,65 @@ def test_options_of_inductor_do_not_load_it():
     )
 
 
+def test_names_that_break_the_graph_or_do_nothing_give_the_right_result():
+    run_after_torch(
+        """
+        import torch, girih
+        import torch._dynamo as dynamo
+        from torch._dynamo.comptime import comptime
+
+        x, graphs = torch.ones(3), []
+
+        def backend(gm, inputs):
+            graphs.append(gm)
+            return gm.forward
+
+        @dynamo.patch_dynamo_config(verbose=True)
+        def patched(x):
+            return x * (2 if dynamo.config.verbose else 3)
+
+        @dynamo.disable_nested_graph_breaks
+        def nested(x):
+            return x * 2
+
+        def marked(x):
+            dynamo.mark_static_address(x)
+            return x * 2
+
+        def seen(x):
+            y = x * 2
+            comptime.print_graph()
+            return y
+
+        def steps(x):
+            y = x * 2
+            dynamo.step_unsupported()
+            return y
+
+        functions = (
+            patched, nested, marked, seen, steps,
+            dynamo.forbid_in_graph(lambda x: x * 2),
+        )
+        for function in functions:
+            compiled = girih.compile(lambda x: function(x + 1) * 5, backend=backend)
+            assert torch.equal(compiled(x), torch.full((3,), 20.0)), function
+        if hasattr(dynamo, "override_cudagraphs"):  # since torch 2.13
+            double = dynamo.override_cudagraphs(False)(lambda x: x * 2)
+
+            def hinted(x):
+                dynamo.override_optimization_hint(x.size(0), 8)
+                return double(x)
+
+            assert torch.equal(girih.compile(hinted)(x), x * 2)
+        graphs.clear()
+        compiled = girih.compile(lambda x: x * 2, backend=backend)
+        assert torch.equal(dynamo.run(compiled)(x), x * 2) and graphs == []
+        eager = girih.compile(torch.neg, backend=dynamo.lookup_backend("eager"))
+        assert torch.equal(eager(x), -x)
+        """
+    )
+
+
 def test_torchs_decorators_around_what_girih_compiles():
     run_after_torch(
         """

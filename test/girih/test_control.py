@@ -8,7 +8,7 @@ import torch
 from processes import run_python
 
 import girih
-from girih import marks
+from girih import marks, stance
 
 X = torch.arange(3.0)
 
@@ -255,15 +255,110 @@ def test_mark_static_inside_of_compiled_code():
     assert graphs.count == 2
 
 
-def test_talking_to_the_compiler_breaks_the_graph():
-    def program(x):
-        with girih.set_stance("default"):
-            return x.sin()
+def stance_of_a_block(set_stance):
+    def program(x, inner):
+        with set_stance("force_eager"):
+            return inner(x + 1) * 2
 
-    with pytest.raises(girih.UnsupportedError, match="must not be traced: set_stance"):
-        girih.compile(program, fullgraph=True, backend="eager")(X)
-    compiled = girih.compile(program, backend="eager")
-    torch.testing.assert_close(compiled(X), X.sin())
+    return program
+
+
+def stance_until_the_next(set_stance):
+    def program(x, inner):
+        set_stance("force_eager")
+        y = inner(x + 1)
+        set_stance("default")
+        return y * 2
+
+    return program
+
+
+def stance_of_a_function(set_stance):
+    @set_stance("force_eager")
+    def eager(inner, y):
+        return inner(y)
+
+    return lambda x, inner: eager(inner, x + 1) * 2
+
+
+def stance_of_a_function_made_inside(set_stance):
+    def program(x, inner):
+        eager = set_stance("force_eager")(lambda y: inner(y))
+        return eager(x + 1) * 2
+
+    return program
+
+
+def stance_made_before(set_stance):
+    made = set_stance("force_eager")
+    set_stance("default")
+
+    def program(x, inner):
+        with made:
+            y = inner(x + 1)
+        set_stance("default")
+        return y * 2
+
+    return program
+
+
+STANCES_INSIDE = (
+    stance_of_a_block,
+    stance_until_the_next,
+    stance_of_a_function,
+    stance_of_a_function_made_inside,
+    stance_made_before,
+)
+
+
+@pytest.fixture
+def default_stance():
+    yield
+    torch.compiler.set_stance("default")
+
+
+@pytest.mark.parametrize("set_stance", [girih.set_stance, torch.compiler.set_stance])
+@pytest.mark.parametrize("make", STANCES_INSIDE)
+def test_a_stance_inside_of_compiled_code_counts(make, set_stance, default_stance):
+    program = make(set_stance)
+    graphs, others = Graphs(), Graphs()
+    inner = girih.compile(lambda y: y.sin(), backend=others)
+    compiled = girih.compile(program, backend=graphs)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(X, inner), (X + 1).sin() * 2)
+        assert stance.current() == "default"
+    assert others.count == 0
+    inner(X), compiled(X, inner)
+    assert others.count == 1
+    whole = girih.compile(program, fullgraph=True, backend="eager")
+    with pytest.raises(girih.UnsupportedError, match="must not be traced: "):
+        whole(X, inner)
+
+
+def compiles_then_resets(x, reset):
+    y = x + 1
+    reset()
+    return y * 2
+
+
+RESETS = {
+    "girih": girih.reset,
+    "torch": torch.compiler.reset,
+    "dynamo": lambda: torch._dynamo.reset(),
+}
+
+
+@pytest.mark.parametrize("reset", RESETS.values(), ids=RESETS)
+def test_a_reset_inside_of_compiled_code_breaks_the_graph(reset):
+    whole = girih.compile(compiles_then_resets, fullgraph=True, backend="eager")
+    with pytest.raises(girih.UnsupportedError, match=r"reset\(\) of the compiler"):
+        whole(X, reset)
+    graphs = Graphs()
+    compiled = girih.compile(compiles_then_resets, backend=graphs)
+    torch.testing.assert_close(compiled(X, reset), (X + 1) * 2)
+    once = graphs.count
+    compiled(X, reset)
+    assert graphs.count == 2 * once
 
 
 def test_names_are_there_while_tracing_where_girih_came_before_torch():

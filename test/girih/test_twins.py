@@ -208,3 +208,49 @@ def test_a_replica_of_which_nothing_is_captured_is_told():
         dist.destroy_process_group()
         """
     )
+
+
+_GRAPHS = """
+import sys
+import torch, girih
+
+graphs = []
+def backend(gm, inputs):
+    graphs.append(gm)
+    return gm.forward
+
+compiled = girih.compile(torch.sin, backend=backend)
+compiled(torch.ones(3)), compiled(torch.ones(3))
+assert len(graphs) == 1
+assert "torch._dynamo" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("order", ["girih first", "torch._dynamo first"])
+@pytest.mark.parametrize("name", ["torch._dynamo.reset", "torch.compiler.reset"])
+def test_resets_of_torch_reset_girih(name, order):
+    early = "import torch._dynamo" if order.startswith("torch") else _GRAPHS
+    late = "import torch._dynamo"
+    if order.startswith("torch"):
+        late = _GRAPHS.replace('assert "torch._dynamo" not in sys.modules', "")
+    run_after_torch(f"""
+{early}
+{late}
+assert {name}() is None
+compiled(torch.ones(3))
+assert len(graphs) == 2
+{name}()
+compiled(torch.ones(3)), compiled(torch.ones(3))
+assert len(graphs) == 3
+""")
+
+
+def test_what_dynamo_resets_for_itself_leaves_girih_alone():
+    run_after_torch(f"""
+{_GRAPHS}
+import torch._dynamo
+torch._dynamo.explain(lambda x: x + 1)(torch.ones(3))
+torch.export.export(torch.nn.Linear(3, 3), (torch.ones(2, 3),))
+compiled(torch.ones(3))
+assert len(graphs) == 1
+""")

@@ -29,6 +29,17 @@ def _graph_break(tracer, msg=None):
     )
 
 
+@models_named("girih.api", "reset")
+@models_named("torch._dynamo", "reset")
+@models_named("torch.compiler", "reset")
+def _reset(tracer):
+    unsupported(
+        kind="reset() of the compiler",
+        explanation="It drops what was compiled, so Python has to run it.",
+        hints=("Call it outside of compiled code.",),
+    )
+
+
 @models_named("girih.control", "is_compiling")
 def _is_compiling(tracer):
     tracer.told_compiling |= tracer.says_compiling
