@@ -9,6 +9,8 @@ Establishes: no ``graph.convolution`` of images of float32 has a weight that dep
 ``graph.static`` alone; a ``graph.extern`` computes it, with channels innermost. Where
 only one op reads it, that takes in a sum with a tensor of the same type, then one
 activation. Maxima over windows in such a function have their channels innermost, too.
+A ``graph.convolution`` of pixels has weights with the results' channels innermost, in
+panels where there are many.
 
 Before::
 
@@ -51,6 +53,11 @@ from girih.passes.graph_builder import GraphBuilder, has_one_use
 from girih.passes.registry import register_pass
 from girih.passes.write_out_convolutions import is_of_channels, is_of_pixels
 
+# Elements of weights that do not stay in the second-level cache.
+_LARGE = 1 << 17
+# Channels of a panel, the best first: vectors of 512 bits of which a kernel holds the
+# sums of some rows in registers.
+_PANELS = (64, 80, 48, 96, 32)
 _COPY = "aten.clone.default"
 _CONTIGUOUS = TorchConstant("memory_format", "contiguous_format")
 _PACK = "mkldnn._reorder_convolution_weight.default"
@@ -137,13 +144,16 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
 def _turn_weight(op: ir.OpView) -> None:
     """Gives a convolution of pixels its weights with the results' channels innermost.
 
-    They are the lanes of the kernel that ``write-out-convolutions`` leads to.
+    They are the lanes of the kernel that ``write-out-convolutions`` leads to. Weights
+    of many channels lie in panels of as many as a kernel computes at a time, each of
+    them one piece of memory: so they are fetched ahead as fast as memory gives them.
     """
     b, shape = GraphBuilder(op), ty.shape_of(op.weight.type)
     results, *others = shape
     rest = prod(others)
-    turned = b.reshape(op.weight, (results, rest))
-    turned = b.op("permute", turned, permutation=(1, 0))
+    panel = _panel(results, rest)
+    turned = b.reshape(op.weight, (results // panel, panel, rest))
+    turned = b.op("permute", turned, permutation=(0, 2, 1))
     copy = b.typed(
         "extern",
         [[turned]],
@@ -153,8 +163,15 @@ def _turn_weight(op: ir.OpView) -> None:
         args=(OperandRef(0),),
         kwargs={"memory_format": _CONTIGUOUS},
     )
-    weight = b.reshape(b.op("permute", copy, permutation=(1, 0)), shape)
+    weight = b.reshape(b.op("permute", copy, permutation=(0, 2, 1)), shape)
     op.operation.operands[1] = weight
+
+
+def _panel(results: int, depth: int) -> int:
+    """How many channels of results lie in one piece."""
+    if results * depth < _LARGE:
+        return results
+    return next((each for each in _PANELS if results % each == 0), results)
 
 
 def _pack(op: ir.OpView) -> None:

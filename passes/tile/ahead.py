@@ -23,6 +23,8 @@ class Ahead:
 
     Attributes:
         load: the operand.
+        outer: the coordinate along which panels lie; None where they are parts of the
+            columns' own coordinate.
         step: the number of this step along the depth; None where an operand lies along
             its columns, so that each step has its own row of memory.
         lines: cache lines of a panel for each step.
@@ -30,6 +32,7 @@ class Ahead:
     """
 
     load: LoadNode
+    outer: Coordinate | None
     step: Affine | None
     lines: int
     blocks: int
@@ -57,16 +60,29 @@ def ahead_of(
     if load is None or load.guards:
         return None
     sizes = [lanes.size, *(coordinate.size for coordinate in found.depth)]
-    if not all(isinstance(size, int) for size in sizes) or lanes.size <= panel:
+    outer = _outer(found, load, lanes) if lanes.size <= panel else None
+    sizes += [] if outer is None else [outer.size]
+    if not all(isinstance(size, int) for size in sizes):
         return None
     bytes_ = load.element.bits // 8
-    if product(sizes) * bytes_ < l2_bytes // 2:
+    is_one = lanes.size <= panel and outer is None
+    if is_one or product(sizes) * bytes_ < l2_bytes // 2:
         return None
     lines = -(-panel * bytes_ // LINE_BYTES)
     if is_constant(load.offset.coefficient(lanes), 1):
-        return Ahead(load, None, lines, blocks)
+        return Ahead(load, outer, None, lines, blocks)
     step = _step(load, found.depth, lanes)
-    return None if step is None else Ahead(load, step, lines, blocks)
+    return None if step is None else Ahead(load, outer, step, lines, blocks)
+
+
+def _outer(found: Contraction, load: LoadNode, lanes: Coordinate) -> Coordinate | None:
+    """The coordinate of the panels, of which each has all lanes."""
+    others = [
+        c
+        for c in found.columns
+        if c != lanes and not is_constant(load.offset.coefficient(c), 0)
+    ]
+    return others[0] if len(others) == 1 else None
 
 
 def _read(node: Node) -> LoadNode | None:

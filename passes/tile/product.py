@@ -69,6 +69,7 @@ class ProductGrid(Grid):
             goes on; None where what follows stands behind the sums at once.
         is_by_lanes: rows' factors vary along the lanes, too.
         ahead: what is fetched before its columns are due; None where nothing is.
+        beside: what is read with the sums of a block, and fetched before they are.
     """
 
     products: tuple[Product, ...]
@@ -80,6 +81,7 @@ class ProductGrid(Grid):
     sums: Local | None
     is_by_lanes: bool = False
     ahead: Ahead | None = None
+    beside: tuple[LoadNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class _Sizes:
         most_vectors: of a panel, such that the copies of panels fit half of the
             second-level cache, and a thread's stack.
         sets: sets of the first-level cache into which neighbouring rows fall in turn.
+        given: vectors of a panel as an operand lies in memory; 0 where it lies in none.
     """
 
     rows: int
@@ -122,6 +125,7 @@ class _Sizes:
     is_masked: bool
     most_vectors: int
     sets: int = _WAY_BYTES // _LINE_BYTES
+    given: int = 0
 
     @property
     def vectors(self) -> int:
@@ -144,7 +148,8 @@ def choose_product(subject: Subject) -> SchedulePlan | None:
     block, vectors = tile = _tile(subject, sizes)
     panels = _panels(subject, found, (rows, lanes), sizes, tile)
     grid = _grid(subject, found, (rows, lanes), sizes, tile, panels)
-    grid = replace(grid, ahead=_ahead(subject, found, grid))
+    ahead, beside = _ahead(subject, found, grid), _beside(subject, found, grid)
+    grid = replace(grid, ahead=ahead, beside=beside)
     if _has_much_after(subject, found, block * vectors):
         grid = replace(grid, sums=_room_for_sums(grid, subject.buffers))
     outside = product(c.size for c in _outside(found, rows, lanes))
@@ -172,11 +177,30 @@ def _ahead(subject: Subject, found: Contraction, grid: ProductGrid) -> Ahead | N
     return ahead if is_taken else None
 
 
+def _beside(
+    subject: Subject, found: Contraction, grid: ProductGrid
+) -> tuple[LoadNode, ...]:
+    """What is read for each sum, of rows of its own."""
+
+    def is_one(node: Node) -> bool:
+        return (
+            isinstance(node, LoadNode)
+            and not node.guards
+            and is_constant(node.offset.coefficient(grid.lanes), 1)
+            and not is_constant(node.offset.coefficient(grid.rows), 0)
+        )
+
+    return tuple(node for node in _after(subject, found) if is_one(node))
+
+
+def _after(subject: Subject, found: Contraction) -> list[Node]:
+    before = {node.number for each in found.products for node in reach(each.sum)}
+    return [node for node in subject.nodes if node.number not in before]
+
+
 def _has_much_after(subject: Subject, found: Contraction, sums: int) -> bool:
     """Whether what follows the sums is too much code for each vector of a block."""
-    before = {node.number for each in found.products for node in reach(each.sum)}
-    after = [node for node in subject.nodes if node.number not in before]
-    return len(after) * sums > _MOST_AFTER
+    return len(_after(subject, found)) * sums > _MOST_AFTER
 
 
 def _room_for_sums(grid: ProductGrid, buffers: int) -> Local:
@@ -235,7 +259,18 @@ def _sizes(
         is_masked=options.vector_bits >= _MASKING_BITS and lanes.size % width != 0,
         most_vectors=min(max(fitting, 1), _MOST_VECTORS),
         sets=_sets(found, rows, bits // 8),
+        given=_given(found, lanes, width),
     )
+
+
+def _given(found: Contraction, lanes: Coordinate, width: int) -> int:
+    """Vectors of the panels in which an operand lies."""
+    first, *others = (each.b for each in found.products)
+    if others or _is_far(first, lanes) or lanes.size % width:
+        return 0
+    vectors = lanes.size // width
+    is_few = vectors <= _MOST_VECTORS and _is_panel(first, found, lanes.size)
+    return vectors if is_few else 0
 
 
 def _sets(found: Contraction, rows: Coordinate, element_bytes: int) -> int:
@@ -259,7 +294,8 @@ def _tile(subject: Subject, sizes: _Sizes) -> tuple[int, int]:
 def tiles(sizes: _Sizes) -> tuple[int, int]:
     """Rows of a block and vectors of a panel: those with the fewest cycles."""
     best, least = (1, 1), float("inf")
-    for vectors in range(1, min(sizes.most_vectors, sizes.vectors) + 1):
+    few = range(1, min(sizes.most_vectors, sizes.vectors) + 1)
+    for vectors in (sizes.given,) if sizes.given in few else few:
         free = sizes.registers - 1 - vectors * sizes.count
         most = min(free // (vectors * sizes.count), _MOST_ROWS, sizes.rows)
         for block in range(max(most, 1), max(most // 2, 0), -1):
@@ -322,8 +358,10 @@ def _panels(
             place, elements = place_in_panel(found.depth, row, turned, sizes.width)
             number = subject.buffers + len(panels)
             local = Local(number, each.sum.element.computing, elements, is_shared=False)
-            is_copied = bool(turned) or _is_far(each.b, found, along[1])
-            if (is_copied or own > 2 * block) and subject.takes("a copy of columns"):
+            is_far = bool(turned) or _is_far(each.b, along[1])
+            is_near = not is_far and _is_panel(each.b, found, row)
+            is_copied = is_far or (own > 2 * block and not is_near)
+            if is_copied and subject.takes("a copy of columns"):
                 panel = Panel(local, place, turned)
         panels.append(panel)
     return tuple(panels)
@@ -356,11 +394,16 @@ def _turned(node: Node, found: Contraction, lanes: Coordinate) -> Coordinate | N
     return None
 
 
-def _is_far(node: Node, found: Contraction, lanes: Coordinate) -> bool:
+def _is_far(node: Node, lanes: Coordinate) -> bool:
     """Whether an operand is computed, or its vectors are gathered."""
     if not isinstance(node, LoadNode):
         return True
     return not is_constant(node.offset.coefficient(lanes), 1)
+
+
+def _is_panel(load: LoadNode, found: Contraction, row: int) -> bool:
+    """Whether the rows of a panel follow each other in memory."""
+    return is_constant(load.offset.coefficient(found.depth[-1]), row)
 
 
 def _grid(

@@ -58,6 +58,27 @@ def assert_like(compiled, module, *inputs):
         )
 
 
+# Channels of the results lie in panels of 64, 80, 48, 96, 32, or in none.
+@pytest.mark.parametrize("channels", [512, 160, 144, 288, 416, 330])
+@pytest.mark.parametrize(
+    ("batch", "size", "stride"), spread((1, 3), (1, 7, 14), (1, 2), every=2)
+)
+def test_many_channels_lie_in_panels(channels, batch, size, stride):
+    depth = 1 + (1 << 17) // channels
+    module = nn.Sequential(
+        nn.Conv2d(3, depth, 3, padding=1),
+        nn.Conv2d(depth, channels, 1, stride=stride),
+        nn.BatchNorm2d(channels),
+        nn.ReLU(),
+        nn.Conv2d(channels, 8, 1, bias=False),
+    )
+    compiled = frozen(settle(module))
+    assert_like(compiled, module, torch.randn(batch, 3, size, size))
+    with torch.no_grad():
+        module[1].weight.mul_(-2)
+    assert_like(compiled, module, torch.randn(batch, 3, size, size))
+
+
 class Block(nn.Module):
     """Two convolutions with batch norms, an activation, a sum, a pooling."""
 

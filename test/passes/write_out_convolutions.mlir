@@ -59,3 +59,15 @@ func.func @others(%x: tensor<1x8x5x6xf32>, %w: tensor<16x8x3x3xf32>, %g: tensor<
   %2 = "graph.convolution"(%x, %p) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<1x8x5x6xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x7x8xf32>
   return %0, %1, %2 : tensor<1x16x3x4xf32>, tensor<1x8x5x6xf32>, tensor<1x8x7x8xf32>
 }
+
+// Weights in panels of channels are the right operands of a batch of products.
+// CHECK-LABEL: func.func @panels
+// CHECK: %[[X:.*]] = "graph.broadcast_to"({{.*}}) : (tensor<30x8xf32>) -> tensor<2x30x8xf32>
+// CHECK: %[[Y:.*]] = "graph.bmm"(%[[X]], %arg1) : (tensor<2x30x8xf32>, tensor<2x8x32xf32>) -> tensor<2x30x32xf32>
+// CHECK: "graph.permute"(%[[Y]]) {permutation = array<i64: 1, 0, 2>}
+func.func @panels(%x: tensor<1x8x5x6xf32>, %w: tensor<2x8x32xf32>) -> tensor<1x64x5x6xf32> {
+  %0 = "graph.permute"(%w) {permutation = array<i64: 0, 2, 1>} : (tensor<2x8x32xf32>) -> tensor<2x32x8xf32>
+  %1 = "graph.reshape"(%0) : (tensor<2x32x8xf32>) -> tensor<64x8x1x1xf32>
+  %2 = "graph.convolution"(%x, %1) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>, operand_strides = [[240, 1, 48, 8], [8, 1, 1, 1]], strides = [[1920, 1, 384, 64]]} : (tensor<1x8x5x6xf32>, tensor<64x8x1x1xf32>) -> tensor<1x64x5x6xf32>
+  return %2 : tensor<1x64x5x6xf32>
+}

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from girih.dialects.bindings import ir
 from girih.passes.tile.ahead import LINE_BYTES, Ahead
 from girih.passes.tile.emit.builder import Builder
-from girih.passes.tile.index import Coordinate
+from girih.passes.tile.index import Coordinate, affine
+from girih.passes.tile.nodes import LoadNode
 from girih.passes.tile.sizes import product
 
 
@@ -27,8 +28,15 @@ class Fetching:
         grid = program.grid
         panel = grid.vectors * grid.width
         # The last panel fetches itself, and blocks past the last line that line again.
-        follows = self._with("addi", start, panel)
-        self._start = self._with("minsi", follows, grid.lanes.size - panel)
+        if ahead.outer is None:
+            follows = self._with("addi", start, panel)
+            follows = self._with("minsi", follows, grid.lanes.size - panel)
+            self._next = [(grid.lanes, follows)]
+        else:
+            own = program.indices.scalar(affine({ahead.outer: 1}))
+            follows = self._with("addi", own, 1)
+            follows = self._with("minsi", follows, ahead.outer.size - 1)
+            self._next = [(ahead.outer, follows), (grid.lanes, start)]
         self._lines = [self._line(number, each) for each in range(ahead.at_once)]
         if ahead.step is not None:
             self._bases = self._bases_of_lines()
@@ -65,7 +73,7 @@ class Fetching:
         """
         program, load = self._program, self._ahead.load
         with ExitStack() as stack:
-            for coordinate, value in ((program.grid.lanes, self._start), *bound):
+            for coordinate, value in (*self._next, *bound):
                 stack.enter_context(program.bound(coordinate, value))
             offset = program.indices.scalar(load.offset)
             bytes_ = load.element.bits // 8
@@ -87,3 +95,19 @@ class Fetching:
         places = [self._b().same("arith.addi", offset, other) for other in others]
         for place in places:
             self._b().create("tile.prefetch", [], [buffer, place])
+
+
+def fetch_beside(
+    program, load: LoadNode, row: ir.Value, columns: Sequence[ir.Value]
+) -> None:
+    """Fetches what a row of a block is combined with, some vectors of it."""
+    grid, indices = program.grid, program.indices
+    bytes_ = load.element.bits // 8
+    each = max(LINE_BYTES // (grid.width * bytes_), 1)
+    buffer, _ = program.values.buffers[load.buffer]
+    for start in columns[::each]:
+        with program.bound(grid.rows, row), program.bound(grid.lanes, start):
+            offset, size = indices.scalar(load.offset), indices.size(bytes_)
+            place = indices.at(program.stack.depth).same("arith.muli", offset, size)
+        program.builder.location = load.location
+        indices.at(program.stack.depth).create("tile.prefetch", [], [buffer, place])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from girih.dialects.bindings import ir
 from girih.passes.tile.emit import reduction
-from girih.passes.tile.emit.ahead import Fetching
+from girih.passes.tile.emit.ahead import Fetching, fetch_beside
 from girih.passes.tile.emit.builder import Builder
 from girih.passes.tile.emit.frame import Frame
 from girih.passes.tile.emit.program import Body, Program
@@ -207,6 +207,9 @@ class ProductProgram(Program):
             for _ in range(count * len(vectors))
         ]
 
+        for load in self.grid.beside:
+            for row in rows:
+                fetch_beside(self, load, row, [vector.start for vector in vectors])
         fetching = self._fetching(start, vectors)
 
         def step(carried: list[ir.Value]) -> list[ir.Value]:

@@ -148,41 +148,94 @@ def test_columns_that_are_fetched_ahead(m, n, k, dtype, turned):
     close(actual, x.double() @ w.double(), tolerance=tolerance)
 
 
+class Lines:
+    """When lines of an operand were fetched and read first, as a kernel runs."""
+
+    def __init__(self, monkeypatch, elements):
+        self.fetched, self.read = {}, {}
+        self.elements, self.clock = elements, itertools.count()
+        self.load = kernels.RULES["tile.load"]
+        monkeypatch.setitem(kernels.RULES, "tile.prefetch", self._fetch)
+        monkeypatch.setitem(kernels.RULES, "tile.load", self._load)
+
+    def _fetch(self, op, buffer, offset):
+        if len(buffer) == self.elements:
+            self.fetched.setdefault(int(offset) // 64, next(self.clock))
+
+    def _load(self, op, *operands):
+        buffer, offset, *strides = operands
+        if len(buffer) == self.elements:
+            for lane in itertools.product(*map(range, sizes_of(op.results[0].type))):
+                moved = sum(i * int(s) for i, s in zip(lane, strides, strict=False))
+                line = (int(offset) + moved) * buffer.itemsize // 64
+                self.read.setdefault(line, next(self.clock))
+        return self.load(op, *operands)
+
+    def late(self):
+        """Lines that were not fetched before they were read."""
+        lines = range(self.elements * 4 // 64)
+        assert self.fetched.keys() <= set(lines)
+        return [x for x in lines if self.fetched.get(x, math.inf) > self.read[x]]
+
+
+def interpreted(module, arrays, shape):
+    """What a scheduled kernel computes, op by op."""
+    result = np.zeros(math.prod(shape), np.float32)
+    arrays = [each.reshape(-1).numpy() for each in arrays]
+    operation = module.body.operations[0].operation
+    kernels.run(operation, [*arrays, result], for_gpu=False)
+    return torch.from_numpy(result).view(shape)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("m", "n", "k"), [(2, 128, 64), (30, 128, 64), (20, 200, 32)])
 def test_lines_are_fetched_before_they_are_read(monkeypatch, m, n, k, turned):
     """All lines of an operand but those of the first panel, and no other lines."""
-    clock, fetched, read = itertools.count(), {}, {}  # when a line was so first
-
-    def fetch(op, buffer, offset):
-        if len(buffer) == n * k:
-            fetched.setdefault(int(offset) // 64, next(clock))
-
-    def load(op, *operands):
-        buffer, offset, *strides = operands
-        if len(buffer) == n * k:
-            for lane in itertools.product(*map(range, sizes_of(op.results[0].type))):
-                moved = sum(i * int(s) for i, s in zip(lane, strides, strict=False))
-                line = (int(offset) + moved) * buffer.itemsize // 64
-                read.setdefault(line, next(clock))
-        return kernels_load(op, *operands)
-
-    kernels_load = kernels.RULES["tile.load"]
-    monkeypatch.setitem(kernels.RULES, "tile.prefetch", fetch)
-    monkeypatch.setitem(kernels.RULES, "tile.load", load)
+    lines = Lines(monkeypatch, n * k)
     module = matmul(m, n, k, turned=(False, turned))
     assert schedule(module, FETCHING).endswith("columns fetched ahead")
     x, w = drawn(m, k, False, "f32"), drawn(k, n, turned, "f32")
-    flat = w.t().reshape(-1) if turned else w.reshape(-1)
-    result = np.zeros(m * n, np.float32)
-    arguments = [x.reshape(-1).numpy(), flat.numpy(), result]
-    kernels.run(module.body.operations[0].operation, arguments, for_gpu=False)
-    close(torch.from_numpy(result).view(m, n), x.double() @ w.double())
+    actual = interpreted(module, [x, w.t() if turned else w], (m, n))
+    close(actual, x.double() @ w.double())
+    assert len(lines.late()) <= 64 * k * 4 // 64, "more than the first panel"
 
-    lines = range(n * k * 4 // 64)
-    assert fetched.keys() <= set(lines)
-    late = [line for line in lines if fetched.get(line, math.inf) > read[line]]
-    assert len(late) <= 64 * k * 4 // 64, "more than the first panel"
+
+@pytest.mark.parametrize(("m", "panels", "k"), [(3, 5, 40), (30, 3, 64), (20, 4, 33)])
+@pytest.mark.parametrize("panel", [16, 32, 64, 80, 96])
+def test_operands_that_lie_in_panels(monkeypatch, m, panels, k, panel):
+    """They are not copied, and the next panel is fetched."""
+    lines = Lines(monkeypatch, panels * panel * k)
+
+    def make(build, x, w):
+        x = viewed(build, build("permute", x, permutation=(1, 0)), [k, m, 1, 1])
+        w = viewed(
+            build, build("permute", w, permutation=(1, 0, 2)), [k, 1, panels, panel]
+        )
+        return [build("reduce_sum", build("mul", x, w), dims=(0,))]
+
+    inputs = [([m, k], "f32"), ([panels, k, panel], "f32")]
+    module = chosen(build_kernel(inputs, [k, m, panels, panel], make, reduced=[0]))
+    cache = 2 * panels * panel * k * 4
+    text = schedule(module, f"tile{{vector-bits={VECTOR_BITS} l2-bytes={cache}}}")
+    assert text.endswith("columns fetched ahead") and "copied" not in text
+    torch.manual_seed(0)
+    x, w = torch.randn(m, k), torch.randn(panels, k, panel)
+    actual = interpreted(module, [x, w], (m, panels, panel))
+    close(actual, torch.einsum("mk,pkn->mpn", x.double(), w.double()))
+    assert len(lines.late()) <= panel * k * 4 // 64
+
+
+def test_what_sums_are_combined_with_is_fetched_before_them(monkeypatch):
+    m, n, k = 30, 160, 24
+    lines = Lines(monkeypatch, m * n)
+    body = lambda build, total, other: build("add", total, other)  # noqa: E731
+    module = matmul(m, n, k, body=body, rest=[([m, n], "f32")])
+    schedule(module, f"tile{{vector-bits={VECTOR_BITS}}}")
+    x, w = drawn(m, k, False, "f32"), drawn(k, n, False, "f32")
+    other = torch.randn(m, n)
+    actual = interpreted(module, [x, w, other], (m, n))
+    close(actual, x.double() @ w.double() + other)
+    assert not lines.late()
 
 
 def sizes_of(type_):
