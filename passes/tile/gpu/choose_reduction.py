@@ -44,8 +44,9 @@ def choose_reduction(subject: Subject) -> SchedulePlan:
     """Decides how a kernel that reduces runs."""
     formula = subject.formula
     if is_over_windows(subject):
-        grid = _grid(subject, *window_blocks(subject))
-        grid = replace(grid, unrolls=True)
+        subject, *blocks = window_blocks(subject)
+        formula = subject.formula
+        grid = replace(_grid(subject, *blocks), unrolls=True)
         reason = (
             f"{sizes_text(formula.parallel)} results of {sizes_text(formula.reduced)}"
             f" elements, {blocks_text(grid)}"

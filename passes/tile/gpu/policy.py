@@ -257,6 +257,20 @@ MANY_LOADS = 8
 SHORT_WINDOWS_APART = Share(256, 4, stages=1)
 FEW_WINDOWS_APART = Share(32, 1, stages=1)
 FEW_WINDOWS = 16
+# Windows whose rows of results are shorter are one row, as blocks of rows and columns
+# leave a part outside. One result a thread, where they are not so many for each
+# processor. Maxima over 3 x 3 with stride 2 (H200, 2026-11-28) of 384 x 112 x 112 in
+# f32 9.5 us, with two results 9.8, in blocks of 8 x 32 15.1; of 64 x 64 x 28 x 28 in
+# f16 5.6 (5.8, 7.6). Means over 2 x 2 of SiLU of 16 x 1024 x 8 x 8 in f32 3.5 us (3.8,
+# in blocks of 64 x 4 4.7). But maxima of 5 x 768 x 64 x 64 in bf16 with one result 20.4
+# us, with two 18.0, in blocks of 4 x 32 25.6; means of 10 x 512 x 56 x 56 in f32 33.0
+# (26.7, 27.8). Long rows stay: overlaps of 2000 x 2000 boxes 23.3 us, as one row with
+# two results 36.0. So do few windows apart: means over 7 x 7 of 64 x 16 x 28 x 28 in
+# training 5.8 us, as one row 6.1.
+LONG_WINDOWS = 256
+JOINED_WINDOWS = Share(256, 1, stages=1)
+MANY_JOINED_WINDOWS = Share(256, 2, stages=1)
+MANY_WINDOWS = 16384
 # Scans along rows: as many elements as a row that is held, and those of a step of a
 # longer one. These numbers and the next ones are estimates, which nobody has measured.
 SCANNED_ROW = 4096
