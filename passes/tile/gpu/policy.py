@@ -302,6 +302,10 @@ REGISTER_EXPONENTIALS = 32768
 # 56 x 56 in bf16, a training step, 56 us, with blocks of 2048 75 (H100, 2026-11-27).
 WHOLE_OF_SEVERAL = 1024
 SEVERAL = Share(4096, 8)
+# Read again, with whole rows, too. Batch norm and SiLU (H200, 2026-11-28) of 51 x 320 x
+# 32 x 32 in bf16 49.7 us, with 32 elements a thread and loads in flight 70.7; of 64 x
+# 64 x 14 x 14 in f16 9.3 (17.1), of 64 x 128 x 8 x 8 in bf16 3.2 (3.8).
+SEVERAL_AGAIN = Share(4096, 8, stages=1)
 # Blocks of half the size where those would cover so many times a row, and these only so
 # many times. The group norm above 43.6 us, with blocks of 4096 47.3 (same run).
 MUCH_OUTSIDE = 1.25

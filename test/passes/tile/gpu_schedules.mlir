@@ -499,3 +499,21 @@
   %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<8x31x31x3x3xf16>) -> tensor<8x31x31x1x1xf16>
   "tile.write"(%3, %y) : (tensor<8x31x31x1x1xf16>, !tile.buffer<f16, [8, 31, 31, 1, 1], [1024, 32, 1, 1, 1]>) -> ()
 }) {domain = [8, 31, 31, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "windows_of_rows_apart", symbols = []} : () -> ()
+
+// Short rows of several dims that are read again have many threads.
+// CHECK: schedule = "registers: 128 results of 64 x 64 elements, 2 passes, {{.*}}, 16 warps of 8 elements{{.*}}", sym_name = "several_again"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>, %y: !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>) -> tensor<64x128x64xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0, 2>} : (tensor<64x128x64xf16>) -> tensor<1x128x1xf16>
+  %2 = "graph.sub"(%0, %1) : (tensor<64x128x64xf16>, tensor<1x128x1xf16>) -> tensor<64x128x64xf16>
+  "tile.write"(%2, %y) : (tensor<64x128x64xf16>, !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>) -> ()
+}) {domain = [64, 128, 64], outputs = 1 : i64, reduced = array<i64: 0, 2>, sym_name = "several_again", symbols = []} : () -> ()
+
+// CHECK: schedule = "registers: 128 results of 64 x 64 elements, 1 passes, {{.*}}, 4 warps of 32 elements{{.*}}", sym_name = "several_once"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>, %y: !tile.buffer<f16, [1, 128, 1], [128, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>) -> tensor<64x128x64xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0, 2>} : (tensor<64x128x64xf16>) -> tensor<1x128x1xf16>
+  "tile.write"(%1, %y) : (tensor<1x128x1xf16>, !tile.buffer<f16, [1, 128, 1], [128, 1, 1]>) -> ()
+}) {domain = [64, 128, 64], outputs = 1 : i64, reduced = array<i64: 0, 2>, sym_name = "several_once", symbols = []} : () -> ()
