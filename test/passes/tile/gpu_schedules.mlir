@@ -517,3 +517,14 @@
   %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0, 2>} : (tensor<64x128x64xf16>) -> tensor<1x128x1xf16>
   "tile.write"(%1, %y) : (tensor<1x128x1xf16>, !tile.buffer<f16, [1, 128, 1], [128, 1, 1]>) -> ()
 }) {domain = [64, 128, 64], outputs = 1 : i64, reduced = array<i64: 0, 2>, sym_name = "several_once", symbols = []} : () -> ()
+
+// Gathered points with much arithmetic: one a thread where they are few.
+// CHECK: schedule = "linear: 32768 points {{.*}}, 4 warps of 1 elements{{.*}}", sym_name = "few_gathered"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [8, 4096], [8192, 1]>, %y: !tile.buffer<f16, [8, 4096], [4096, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [8, 4096], [8192, 1]>) -> tensor<8x4096xf16>
+  %1 = "graph.sin"(%0) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
+  %2 = "graph.log"(%1) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
+  %3 = "graph.tanh"(%2) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
+  "tile.write"(%3, %y) : (tensor<8x4096xf16>, !tile.buffer<f16, [8, 4096], [4096, 1]>) -> ()
+}) {domain = [8, 4096], outputs = 1 : i64, reduced = array<i64>, sym_name = "few_gathered", symbols = []} : () -> ()
