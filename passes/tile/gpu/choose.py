@@ -96,7 +96,10 @@ def _share_of_row(subject: Subject) -> Share:
     (whole,) = subject.formula.parallel
     loads = [load for load in subject.loads if whole in load.coordinates]
     is_gathering = loads and all(is_irregular(load.offset, whole) for load in loads)
-    return policy.GATHERED if is_gathering else _share(subject)
+    if not is_gathering:
+        return _share(subject)
+    is_costly, of_processor = _is_costly(subject), _of_processor(subject)
+    return policy.GATHERED.for_points(of_processor, is_costly=is_costly)
 
 
 def _share_of_updates(subject: Subject) -> Share | None:
@@ -123,16 +126,25 @@ def _is_along(store: Store, columns: Coordinates) -> bool:
 def _share(subject: Subject) -> Share:
     if updates := _share_of_updates(subject):
         return updates
-    is_costly = sum(map(node_cost, subject.nodes)) > policy.MUCH_ARITHMETIC
+    is_costly = _is_costly(subject)
     has_erf = any(
         getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
     )
     share = policy.COSTLY if is_costly else policy.POINTWISE
     if has_erf:
         share, is_costly = policy.WITH_ERF, False
+    return share.for_points(_of_processor(subject), is_costly=is_costly)
+
+
+def _is_costly(subject: Subject) -> bool:
+    """Whether arithmetic, not memory, is what one waits for."""
+    return sum(map(node_cost, subject.nodes)) > policy.MUCH_ARITHMETIC
+
+
+def _of_processor(subject: Subject) -> int:
+    """Points that a processor of the device has, about."""
     points = product(known(c.size, policy.GUESSED_SIZE) for c in _ordered(subject))
-    of_processor = points // subject.options.processors
-    return share.for_points(of_processor, is_costly=is_costly)
+    return points // subject.options.processors
 
 
 def _ordered(subject: Subject) -> Coordinates:

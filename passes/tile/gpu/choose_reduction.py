@@ -44,8 +44,9 @@ def choose_reduction(subject: Subject) -> SchedulePlan:
     """Decides how a kernel that reduces runs."""
     formula = subject.formula
     if is_over_windows(subject):
-        grid = _grid(subject, *window_blocks(subject))
-        grid = replace(grid, unrolls=True)
+        subject, *blocks = window_blocks(subject)
+        formula = subject.formula
+        grid = replace(_grid(subject, *blocks), unrolls=True)
         reason = (
             f"{sizes_text(formula.parallel)} results of {sizes_text(formula.reduced)}"
             f" elements, {blocks_text(grid)}"
@@ -157,10 +158,17 @@ def _row_blocks(subject: Subject, columns: Coordinate) -> tuple[Blocks, Share]:
         return (own,), share
     own = Block(columns, policy.power_of_two(columns.size))
     if others:
-        share = shared_out(subject, policy.COLUMNS, columns)
+        share = shared_out(subject, _share_of_several(subject), columns)
         return _both_reduced(own, others[-1], share), share
     share = shared_out(subject, _register_share(subject, columns), columns)
     return _rows_in_registers(subject, own, share), share
+
+
+def _share_of_several(subject: Subject) -> Share:
+    """What a program has of several dims whose short rows are loaded whole."""
+    if rounds(subject.formula, subject.reductions) == 1:
+        return policy.COLUMNS
+    return policy.SEVERAL_AGAIN
 
 
 def _without_much_outside(size: Size, width: int) -> int:
@@ -264,7 +272,7 @@ def _row_share(subject: Subject, columns: Coordinate) -> Share:
         return policy.SYMBOLIC_ROWS
     is_walked_once = rounds(subject.formula, subject.reductions) == 1
     if len(subject.formula.reduced) > 1:
-        return policy.SEVERAL if is_walked_once else replace(policy.SEVERAL, stages=1)
+        return policy.SEVERAL if is_walked_once else policy.SEVERAL_AGAIN
     if is_walked_once:
         is_costly = _cost_along(subject, columns) > policy.MUCH_ARITHMETIC
         are_few = _results(subject) <= subject.options.processors

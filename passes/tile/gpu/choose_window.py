@@ -14,6 +14,7 @@ from girih.passes.tile.gpu.coordinates import (
     rest,
     step_along,
 )
+from girih.passes.tile.gpu.linear import windows_in_one_row
 from girih.passes.tile.gpu.one_pass import rounds
 from girih.passes.tile.gpu.plan import Block
 from girih.passes.tile.gpu.policy import Share
@@ -61,24 +62,40 @@ def _slides(subject: Subject) -> bool:
     )
 
 
-def window_blocks(subject: Subject) -> tuple[tuple[Block, ...], Share]:
-    """Blocks of results, and what a program has of them.
+def window_blocks(subject: Subject) -> tuple[Subject, tuple[Block, ...], Share]:
+    """The kernel, blocks of its results, and what a program has of them.
 
-    They have columns, and rows where those are too few for a program.
+    Short rows of results become one row. Longer ones are the columns of blocks, with
+    some rows where they are too short for a program.
     """
-    parallel = subject.formula.parallel
     columns = _side(subject)
     share = _share(subject, columns)
+    is_short = known(columns.size, policy.LONG_WINDOWS) < policy.LONG_WINDOWS
+    if is_short and share is not policy.FEW_WINDOWS_APART:
+        joined = windows_in_one_row(subject, columns)
+        if joined is not None:
+            return joined, *_blocks_of_row(joined)
+    return subject, _blocks(subject, columns, share), share
+
+
+def _blocks_of_row(subject: Subject) -> tuple[tuple[Block, ...], Share]:
+    (whole,) = subject.formula.parallel
+    are_many = whole.size >= policy.MANY_WINDOWS * subject.options.processors
+    share = policy.MANY_JOINED_WINDOWS if are_many else policy.JOINED_WINDOWS
+    return (Block(whole, policy.block_of(whole.size, share.elements)),), share
+
+
+def _blocks(subject: Subject, columns: Coordinate, share: Share) -> tuple[Block, ...]:
     width = policy.block_of(columns.size, share.elements)
     own = Block(columns, width)
-    others = rest(parallel, columns)
+    others = rest(subject.formula.parallel, columns)
     if width == share.elements or not others:
-        return (own,), share
+        return (own,)
     rows = others[-1]
     height = policy.block_of(rows.size, share.elements // width)
     if height < 2 or is_gathered(subject, rows):
-        return (own,), share
-    return (Block(rows, height), own), share
+        return (own,)
+    return (Block(rows, height), own)
 
 
 def _share(subject: Subject, columns: Coordinate) -> Share:

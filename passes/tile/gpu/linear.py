@@ -1,4 +1,4 @@
-"""Pointwise kernels as one row, in the order in which their results lie.
+"""Kernels as one row of points or windows, in the order in which their results lie.
 
 A block has rows and columns. Where both are short, as those of a pixel shuffle are, a
 program would have a few elements for its warp. With one coordinate in place of all of
@@ -50,18 +50,31 @@ def is_poor(ordered: Coordinates, blocks: tuple[Block, ...], is_turned: bool) ->
 
 def in_one_row(subject: Subject) -> Subject | None:
     """The kernel over one coordinate; None where its stores lie otherwise."""
-    order = _order_of(subject.formula)
+    order = None if subject.formula.reduced else _order_of(subject.formula)
     if order is None or len(order) < 2:
         return None
     formula = _linear(subject.formula, order)
     return with_formula(subject, formula)
 
 
+def windows_in_one_row(subject: Subject, columns: Coordinate) -> Subject | None:
+    """The results of windows over one coordinate; None where they lie otherwise.
+
+    Args:
+        subject: The kernel, whose stores vary along no reduced coordinate.
+        columns: The coordinate along which windows lie side by side.
+    """
+    order = _order_of(subject.formula)
+    if order is None or len(order) < 2 or order[-1] != columns:
+        return None
+    return with_formula(subject, _linear(subject.formula, order))
+
+
 def _order_of(formula: Formula) -> Coordinates | None:
     """The coordinates, outermost first, as all stores lie densely in them."""
     coordinates = [c for c in formula.parallel if not is_constant(c.size, 1)]
     points = product(c.size for c in coordinates)
-    if formula.reduced or not isinstance(points, int) or points >= _LARGEST:
+    if not isinstance(points, int) or points >= _LARGEST:
         return None
     if all(store.accumulates for store in formula.stores):
         return tuple(coordinates)
@@ -89,7 +102,8 @@ def _linear(formula: Formula, order: Coordinates) -> Formula:
         inner *= coordinate.size
     dropped = {c: constant(0) for c in formula.parallel if c not in digits}
     rejoin = _joiner(whole, order, digits)
-    return substitute(formula, ((whole,), (), ()), digits | dropped, rejoin=rejoin)
+    kept = ((whole,), formula.reduced, formula.closing)
+    return substitute(formula, kept, digits | dropped, rejoin=rejoin)
 
 
 def _digit(whole: Coordinate, inner: int, size: int) -> Affine:

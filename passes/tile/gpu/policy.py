@@ -99,6 +99,9 @@ LEAST_COLUMNS = 64
 LEAST_TURNED = 16
 # Such a row whose loads are all gathered, each by itself. Blocks of 2 x 2 of 32 x 64 x
 # 32 x 32 in bf16 as channels 4.1 us, with 8 elements a thread 6.1 (same run).
+# Fewer where there are few points: GeGLU by tanh of 64 x 4096 in f16 1.71 us, with 4
+# elements a thread 1.95; SiLU and product of 8 x 8192 to float8 1.61 (1.82) (H200,
+# 2026-11-28).
 GATHERED = Share(512, 4, stages=1)
 # Kernels that add to elements in memory, neighbours of a row at once; the device has
 # no fast update of one 16-bit element. 50,176 rows of 64 into 6,223: f32 12.5 us, with
@@ -257,6 +260,20 @@ MANY_LOADS = 8
 SHORT_WINDOWS_APART = Share(256, 4, stages=1)
 FEW_WINDOWS_APART = Share(32, 1, stages=1)
 FEW_WINDOWS = 16
+# Windows whose rows of results are shorter are one row, as blocks of rows and columns
+# leave a part outside. One result a thread, where they are not so many for each
+# processor. Maxima over 3 x 3 with stride 2 (H200, 2026-11-28) of 384 x 112 x 112 in
+# f32 9.5 us, with two results 9.8, in blocks of 8 x 32 15.1; of 64 x 64 x 28 x 28 in
+# f16 5.6 (5.8, 7.6). Means over 2 x 2 of SiLU of 16 x 1024 x 8 x 8 in f32 3.5 us (3.8,
+# in blocks of 64 x 4 4.7). But maxima of 5 x 768 x 64 x 64 in bf16 with one result 20.4
+# us, with two 18.0, in blocks of 4 x 32 25.6; means of 10 x 512 x 56 x 56 in f32 33.0
+# (26.7, 27.8). Long rows stay: overlaps of 2000 x 2000 boxes 23.3 us, as one row with
+# two results 36.0. So do few windows apart: means over 7 x 7 of 64 x 16 x 28 x 28 in
+# training 5.8 us, as one row 6.1.
+LONG_WINDOWS = 256
+JOINED_WINDOWS = Share(256, 1, stages=1)
+MANY_JOINED_WINDOWS = Share(256, 2, stages=1)
+MANY_WINDOWS = 16384
 # Scans along rows: as many elements as a row that is held, and those of a step of a
 # longer one. These numbers and the next ones are estimates, which nobody has measured.
 SCANNED_ROW = 4096
@@ -288,6 +305,10 @@ REGISTER_EXPONENTIALS = 32768
 # 56 x 56 in bf16, a training step, 56 us, with blocks of 2048 75 (H100, 2026-11-27).
 WHOLE_OF_SEVERAL = 1024
 SEVERAL = Share(4096, 8)
+# Read again, with whole rows, too. Batch norm and SiLU (H200, 2026-11-28) of 51 x 320 x
+# 32 x 32 in bf16 49.7 us, with 32 elements a thread and loads in flight 70.7; of 64 x
+# 64 x 14 x 14 in f16 9.3 (17.1), of 64 x 128 x 8 x 8 in bf16 3.2 (3.8).
+SEVERAL_AGAIN = Share(4096, 8, stages=1)
 # Blocks of half the size where those would cover so many times a row, and these only so
 # many times. The group norm above 43.6 us, with blocks of 4096 47.3 (same run).
 MUCH_OUTSIDE = 1.25

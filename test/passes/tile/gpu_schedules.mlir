@@ -222,14 +222,14 @@
 }) {closing = array<i64: 2>, domain = [300, 8, 1024], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "closing", symbols = []} : () -> ()
 
 // Each thread has results of windows, and walks through these in loops that are written
-// out; results lie in the block as they do in memory.
+// out. Short rows of results are one row, as they lie in memory.
 // CHECK-LABEL: "tile.kernel"
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: "tile.load"(%arg0, {{.*}} -> vector<{{[0-9]+}}x{{[0-9]+}}xf16>
+// CHECK: "tile.gather"(%arg0, {{.*}} -> vector<256xf16>
 // CHECK: unroll = 3 : i64
 // CHECK: unroll = 3 : i64
-// CHECK: schedule = "windows: {{.*}}", sym_name = "windows"
+// CHECK: schedule = "windows: 7688 results of 3 x 3 elements, {{.*}}, 8 warps of 1 elements{{.*}}", sym_name = "windows"
 "tile.kernel"() ({
 ^bb0(%x: !tile.buffer<f16, [8, 64, 64], [4096, 64, 1]>, %y: !tile.buffer<f16, [8, 31, 31, 1, 1], [961, 31, 1, 1, 1]>):
   %0 = "tile.read"(%x) : (!tile.buffer<f16, [8, 64, 64], [4096, 64, 1]>) -> tensor<8x64x64xf16>
@@ -466,3 +466,65 @@
   %2 = "graph.reduce_sum"(%1) {dims = array<i64: 1>} : (tensor<32x16384xf32>) -> tensor<32x1xf32>
   "tile.write"(%2, %y) : (tensor<32x1xf32>, !tile.buffer<f32, [32, 1], [1, 1]>) -> ()
 }) {domain = [32, 16384], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_plain_rows", symbols = []} : () -> ()
+
+// Very many of them: two results a thread.
+// CHECK: schedule = "windows: 3936256 results of 3 x 3 elements, {{.*}}, 4 warps of 2 elements{{.*}}", sym_name = "many_windows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 64, 64], [4096, 64, 1]>, %y: !tile.buffer<f16, [4096, 31, 31, 1, 1], [961, 31, 1, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 64, 64], [4096, 64, 1]>) -> tensor<4096x64x64xf16>
+  %1 = "graph.window"(%0) {dim = 1 : i64, step = 2 : i64} : (tensor<4096x64x64xf16>) -> tensor<4096x31x64x3xf16>
+  %2 = "graph.window"(%1) {dim = 2 : i64, step = 2 : i64} : (tensor<4096x31x64x3xf16>) -> tensor<4096x31x31x3x3xf16>
+  %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<4096x31x31x3x3xf16>) -> tensor<4096x31x31x1x1xf16>
+  "tile.write"(%3, %y) : (tensor<4096x31x31x1x1xf16>, !tile.buffer<f16, [4096, 31, 31, 1, 1], [961, 31, 1, 1, 1]>) -> ()
+}) {domain = [4096, 31, 31, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "many_windows", symbols = []} : () -> ()
+
+// Long rows of results stay the columns of blocks.
+// CHECK: schedule = "windows: 8 x 31 x 511 results of 3 x 3 elements, {{.*}}", sym_name = "windows_of_long_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [8, 64, 1024], [65536, 1024, 1]>, %y: !tile.buffer<f16, [8, 31, 511, 1, 1], [15841, 511, 1, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [8, 64, 1024], [65536, 1024, 1]>) -> tensor<8x64x1024xf16>
+  %1 = "graph.window"(%0) {dim = 1 : i64, step = 2 : i64} : (tensor<8x64x1024xf16>) -> tensor<8x31x1024x3xf16>
+  %2 = "graph.window"(%1) {dim = 2 : i64, step = 2 : i64} : (tensor<8x31x1024x3xf16>) -> tensor<8x31x511x3x3xf16>
+  %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<8x31x511x3x3xf16>) -> tensor<8x31x511x1x1xf16>
+  "tile.write"(%3, %y) : (tensor<8x31x511x1x1xf16>, !tile.buffer<f16, [8, 31, 511, 1, 1], [15841, 511, 1, 1, 1]>) -> ()
+}) {domain = [8, 31, 511, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "windows_of_long_rows", symbols = []} : () -> ()
+
+// So do those between which others lie.
+// CHECK: schedule = "windows: 8 x 31 x 31 results of 3 x 3 elements, {{.*}}", sym_name = "windows_of_rows_apart"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [8, 64, 64], [4096, 64, 1]>, %y: !tile.buffer<f16, [8, 31, 31, 1, 1], [1024, 32, 1, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [8, 64, 64], [4096, 64, 1]>) -> tensor<8x64x64xf16>
+  %1 = "graph.window"(%0) {dim = 1 : i64, step = 2 : i64} : (tensor<8x64x64xf16>) -> tensor<8x31x64x3xf16>
+  %2 = "graph.window"(%1) {dim = 2 : i64, step = 2 : i64} : (tensor<8x31x64x3xf16>) -> tensor<8x31x31x3x3xf16>
+  %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<8x31x31x3x3xf16>) -> tensor<8x31x31x1x1xf16>
+  "tile.write"(%3, %y) : (tensor<8x31x31x1x1xf16>, !tile.buffer<f16, [8, 31, 31, 1, 1], [1024, 32, 1, 1, 1]>) -> ()
+}) {domain = [8, 31, 31, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "windows_of_rows_apart", symbols = []} : () -> ()
+
+// Short rows of several dims that are read again have many threads.
+// CHECK: schedule = "registers: 128 results of 64 x 64 elements, 2 passes, {{.*}}, 16 warps of 8 elements{{.*}}", sym_name = "several_again"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>, %y: !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>) -> tensor<64x128x64xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0, 2>} : (tensor<64x128x64xf16>) -> tensor<1x128x1xf16>
+  %2 = "graph.sub"(%0, %1) : (tensor<64x128x64xf16>, tensor<1x128x1xf16>) -> tensor<64x128x64xf16>
+  "tile.write"(%2, %y) : (tensor<64x128x64xf16>, !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>) -> ()
+}) {domain = [64, 128, 64], outputs = 1 : i64, reduced = array<i64: 0, 2>, sym_name = "several_again", symbols = []} : () -> ()
+
+// CHECK: schedule = "registers: 128 results of 64 x 64 elements, 1 passes, {{.*}}, 4 warps of 32 elements{{.*}}", sym_name = "several_once"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>, %y: !tile.buffer<f16, [1, 128, 1], [128, 1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [64, 128, 64], [8192, 64, 1]>) -> tensor<64x128x64xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0, 2>} : (tensor<64x128x64xf16>) -> tensor<1x128x1xf16>
+  "tile.write"(%1, %y) : (tensor<1x128x1xf16>, !tile.buffer<f16, [1, 128, 1], [128, 1, 1]>) -> ()
+}) {domain = [64, 128, 64], outputs = 1 : i64, reduced = array<i64: 0, 2>, sym_name = "several_once", symbols = []} : () -> ()
+
+// Gathered points with much arithmetic: one a thread where they are few.
+// CHECK: schedule = "linear: 32768 points {{.*}}, 4 warps of 1 elements{{.*}}", sym_name = "few_gathered"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [8, 4096], [8192, 1]>, %y: !tile.buffer<f16, [8, 4096], [4096, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [8, 4096], [8192, 1]>) -> tensor<8x4096xf16>
+  %1 = "graph.sin"(%0) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
+  %2 = "graph.log"(%1) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
+  %3 = "graph.tanh"(%2) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
+  "tile.write"(%3, %y) : (tensor<8x4096xf16>, !tile.buffer<f16, [8, 4096], [4096, 1]>) -> ()
+}) {domain = [8, 4096], outputs = 1 : i64, reduced = array<i64>, sym_name = "few_gathered", symbols = []} : () -> ()
