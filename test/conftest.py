@@ -27,6 +27,7 @@ def _same_numbers_each_time():
     if torch.cuda.traceback is not _NoTraceback:
         if not torch.accelerator.is_available():
             torch.cuda.traceback = torch.xpu.traceback = _NoTraceback
+            torch.mtia.traceback = _NoTraceback
     torch.manual_seed(0)
 
 

@@ -67,7 +67,9 @@ def _nodes(tree: ast.AST, for_types: bool) -> Iterator[ast.AST]:
             todo += node.orelse
             continue
         yield node
-        todo += ast.iter_child_nodes(node)
+        # An expression holds no statement, and most nodes stand in one.
+        if not isinstance(node, ast.expr):
+            todo += ast.iter_child_nodes(node)
 
 
 def _asks_for_types(test: ast.expr) -> bool:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 SOURCES = ("codegen", "dialects", "frontend", "girih", "passes", "tools")
 
@@ -125,11 +126,9 @@ class _Tests:
             yield from self._of_test(path)
         elif path.parts[0] in SOURCES and len(path.parts) > 1:
             yield from self._of_source(path)
-        for beginning, patterns in BEYOND.items():
+        for beginning, tests in self._beyond.items():
             if str(path).startswith(beginning):
-                for test in self.tests:
-                    if any(fnmatch(test, pattern) for pattern in patterns):
-                        yield test, TABLE
+                yield from ((test, TABLE) for test in tests)
 
     def _of_test(self, path: PurePosixPath) -> Iterator[tuple[str, int]]:
         """A test itself; of support, the tests that use it, or those around it."""
@@ -157,7 +156,8 @@ class _Tests:
 
     def _that_name(self, path: PurePosixPath) -> Iterator[tuple[str, int]]:
         """Tests in which the module stands, or the pass in a line that runs it."""
-        naming = {file for file, text in self._texts.items() if text.concerns(path)}
+        asked = _Asked.of(path)
+        naming = {file for file, text in self._texts.items() if text.concerns(asked)}
         yield from ((test, NAMED) for test in naming.intersection(self.tests))
         support = {PurePosixPath(f).stem for f in naming.difference(self.tests)}
         yield from ((test, THROUGH_SUPPORT) for test in self._users(support))
@@ -176,6 +176,14 @@ class _Tests:
         while str(mirrored) not in self._filled and mirrored.name:
             mirrored = mirrored.parent
         return mirrored
+
+    @functools.cached_property
+    def _beyond(self) -> dict[str, list[str]]:
+        """The tests of each line of ``BEYOND``."""
+        return {
+            beginning: [t for t in self.tests if any(fnmatch(t, p) for p in patterns)]
+            for beginning, patterns in BEYOND.items()
+        }
 
     @functools.cached_property
     def _texts(self) -> dict[str, _Text]:
@@ -200,6 +208,26 @@ class _Tests:
         return users.intersection(self.tests)
 
 
+class _Asked(NamedTuple):
+    """What tests may name of a source.
+
+    Attributes:
+        module: Its dotted name.
+        is_package: Whether it is the ``__init__`` of its folder.
+        pass_name: The pass that it is, or is a part of, or None.
+    """
+
+    module: str
+    is_package: bool
+    pass_name: str | None
+
+    @classmethod
+    def of(cls, path: PurePosixPath) -> _Asked:
+        is_pass = path.parts[0] == "passes"
+        name = PurePosixPath(path.parts[1]).stem.replace("_", "-") if is_pass else None
+        return cls(module_name(path), path.stem == "__init__", name)
+
+
 class _Text:
     """What a file under test/ names.
 
@@ -216,15 +244,13 @@ class _Text:
         self.runs = set(re.findall(r"[\w-]+", " ".join(_RUN.findall(text))))
         self.runs |= {word.removeprefix("--") for word in self.runs}
 
-    def concerns(self, path: PurePosixPath) -> bool:
+    def concerns(self, asked: _Asked) -> bool:
         """Whether it names the module of a source, or runs its pass."""
-        module = module_name(path)
         # A package is not the modules in it.
-        if module in self.names or (path.stem != "__init__" and module in self.inside):
-            return True
-        is_pass = path.parts[0] == "passes"
         return (
-            is_pass and PurePosixPath(path.parts[1]).stem.replace("_", "-") in self.runs
+            asked.module in self.names
+            or (not asked.is_package and asked.module in self.inside)
+            or asked.pass_name in self.runs
         )
 
 

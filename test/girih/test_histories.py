@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.autograd.functional as af
+from extent import spread
 from torch import func as tf
 from torch.utils._pytree import tree_leaves
 
@@ -87,9 +88,10 @@ def observed(function, is_leaf):
 
 
 @pytest.mark.filterwarnings("ignore::girih.FallbackWarning")
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("is_leaf", [False, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "is_leaf", "dynamic"),
+    spread(PROGRAMS, [False, True], [None, True], every=2),
+)
 def test_histories(name, is_leaf, dynamic):
     function = PROGRAMS[name]
     values, history, gradient = observed(function, is_leaf)

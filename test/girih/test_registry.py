@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from processes import run_after_torch
+from processes import COMPILERS, run_after_torch
 
 import girih
 from girih import registry
@@ -59,7 +59,8 @@ def test_what_is_registered_is_found_by_both_and_listed():
             assert "'first' is there already" in str(error)
         else:
             raise AssertionError("a name was taken twice")
-        """
+        """,
+        loaded=COMPILERS,
     )
 
 
@@ -92,7 +93,7 @@ def test_a_package_that_registers_its_backend_on_import(tmp_path):
         "import torch, girih\n"
         "girih.compile(lambda x: x + 1, backend='migraphx')(torch.ones(3))\n"
     )
-    run_after_torch(program)
+    run_after_torch(program, loaded=COMPILERS)
 
 
 def test_a_package_that_does_not_register_its_backend(tmp_path):

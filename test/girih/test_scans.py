@@ -3,7 +3,7 @@
 import pytest
 import torch
 from emulated_device import RecordingDevice, emulated_device
-from extent import spread
+from extent import extent, spread
 
 import girih
 from girih.codegen.gpu.compile import compile_kernels
@@ -35,6 +35,11 @@ def checked(f, *args, dynamic=False):
     return report.launches, report.externs
 
 
+def in_turn(place, *values):
+    """All values in the long form, else the one whose turn it is."""
+    return extent((values[place % len(values)],), long=values)
+
+
 DTYPES = [torch.float32, torch.bfloat16, torch.int32, torch.bool, torch.uint8]
 SCANS = ["cumsum", "cumprod"]
 
@@ -54,8 +59,8 @@ def test_one_launch_with_what_is_around(target, name, dtype, dim, dynamic):
             x = x * x if name == "cumsum" else -x
         return getattr(x, name)(dim) * 2 + 1
 
-    assert checked(f, x, dynamic=dynamic) == (1, 0)
-    assert checked(f, x.transpose(0, 2), dynamic=dynamic) == (1, 0)
+    for given in in_turn(dim, x, x.transpose(0, 2)):
+        assert checked(f, given, dynamic=dynamic) == (1, 0)
 
 
 def test_what_is_expanded_and_what_is_of_another_dtype(target):
@@ -103,8 +108,8 @@ def test_logarithms_of_running_sums(target, dtype, dynamic):
         def f(x, dim=dim):
             return (-x).logcumsumexp(dim) / 2
 
-        assert checked(f, x, dynamic=dynamic) == (1, 0)
-        assert checked(f, x.transpose(0, 2), dynamic=dynamic) == (1, 0)
+        for given in in_turn(dim + dynamic, x, x.transpose(0, 2)):
+            assert checked(f, given, dynamic=dynamic) == (1, 0)
 
 
 def test_logarithms_of_running_sums_of_other_shapes(target):
@@ -171,8 +176,8 @@ def test_running_extrema_and_their_places(target, name, dtype, dynamic):
             values, places = getattr(x * 2 if dtype != torch.bool else ~x, name)(dim)
             return values, places + 1
 
-        assert assert_equal(f, x, dynamic) == (1, 0)
-        assert assert_equal(f, x.transpose(0, 2), dynamic) == (1, 0)
+        for given in in_turn(dim + dynamic, x, x.transpose(0, 2)):
+            assert assert_equal(f, given, dynamic) == (1, 0)
 
 
 @pytest.mark.parametrize("name", EXTREMA)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from extent import spread
 
 import girih
 
@@ -45,8 +46,9 @@ def gradients(function, weight, order, retain=False):
     return found
 
 
-@pytest.mark.parametrize("order", [(0, 1, 0), (1, 0, 1)])
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize(
+    ("name", "order"), spread(OPERATORS, [(0, 1, 0), (1, 0, 1)], every=2)
+)
 def test_losses_of_one_weight(name, order):
     operator = OPERATORS[name]
     torch.manual_seed(0)
@@ -146,8 +148,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(("name", "dynamic"), spread(FUNCTIONS, [None, True], every=2))
 def test_backward_inside(name, dynamic):
     found = []
     for is_compiled in (False, True):

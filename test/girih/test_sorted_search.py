@@ -24,7 +24,7 @@ def compiled(function, *args, dynamic=False):
 
 @pytest.mark.parametrize(
     ("dtype", "size", "way"),
-    spread(DTYPES, [1, 2, 3, 7, 16, 101], WAYS, every=3),
+    spread(DTYPES, [1, 2, 3, 7, 16, 101], WAYS, every=6),
     ids=str,
 )
 def test_equals_eager(dtype, size, way):

@@ -4,7 +4,7 @@ from threading import Thread
 
 import pytest
 import torch
-from processes import run_after_torch, run_python
+from processes import COMPILERS, run_after_torch, run_python
 
 import girih
 from girih import stance
@@ -117,7 +117,8 @@ def test_torchs_reset_resets_girih():
         compiled(torch.ones(3))
         assert len(graphs) == 2
         assert compiled.cache_statistics()["entries"] == 1
-        """
+        """,
+        loaded=COMPILERS,
     )
 
 
@@ -186,7 +187,8 @@ def test_all_guards_are_checked_and_a_warning_says_so_once(setter, arguments):
         name = "{arguments}".partition("=")[0]
         assert name in str(warning.message) and warning.filename == "<string>"
         assert girih.report(compiled).kernels == 2
-        """
+        """,
+        loaded=COMPILERS,
     )
 
 

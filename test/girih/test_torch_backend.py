@@ -17,10 +17,7 @@ NAMES = [
     "eager_debug",
     "aot_eager",
     "aot_eager_decomp_partition",
-    pytest.param(
-        "inductor",
-        marks=pytest.mark.skipif(not HAS_COMPILER, reason="needs a C++ compiler"),
-    ),
+    "inductor",
     "callable",
     "registered_for_tests",
 ]
@@ -42,6 +39,8 @@ def _registered():
 
 @pytest.fixture(params=NAMES)
 def backend(request):
+    if request.param == "inductor" and not HAS_COMPILER:
+        pytest.skip("needs a C++ compiler")
     return forward if request.param == "callable" else request.param
 
 
@@ -128,7 +127,12 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize(("name", "dynamic"), spread(PROGRAMS, [None, True], every=2))
+@pytest.mark.parametrize(
+    ("name", "dynamic", "backend"),
+    # In the short form half of the pairs of a program and a backend.
+    spread(PROGRAMS, [None, True], NAMES, every=4),
+    indirect=["backend"],
+)
 @pytest.mark.filterwarnings("error::girih.fallbacks.FallbackWarning")
 def test_results_and_gradients_are_eagers(name, dynamic, backend):
     function, calls = PROGRAMS[name]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from extent import spread
 from processes import run_after_torch, run_python
 
 import girih
@@ -56,8 +57,9 @@ def captured_files() -> set[str]:
 
 
 @pytest.mark.filterwarnings("error::girih.fallbacks.FallbackWarning")
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    ("program", "dynamic"), spread(PROGRAMS, [None, True], every=2)
+)
 def test_derivatives_inside_of_a_function_of_dynamo(program, dynamic):
     torch.compiler.reset()
     torch._dynamo.utils.clear_compilation_metrics()

@@ -5,11 +5,11 @@ rules compute places from their numbers.
 """
 
 import math
-import os
 
 import pytest
 import torch
 import torch.nn.functional as F
+from extent import IS_LONG, spread
 from varied_numbers import (
     ENTRANCES,
     cases,
@@ -23,13 +23,11 @@ import girih
 from girih import fallbacks
 
 OPERATORS = operators()
-IS_LONG = bool(os.environ.get("GIRIH_TEST_LONG"))
 X = torch.linspace(-2, 2, 12).view(3, 4)
 NAMES = tuple(OPERATORS) if IS_LONG else ("constant_pad_nd", "narrow", "roll")
 
 
-@pytest.mark.parametrize("entrance", ENTRANCES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "entrance"), spread(NAMES, ENTRANCES, every=2))
 def test_as_in_eager(name, entrance):
     found = []
     for case in cases(name, OPERATORS[name], limit=2 if IS_LONG else 1):
@@ -211,8 +209,7 @@ DRAWS = {
 
 
 @pytest.mark.filterwarnings("error::girih.FallbackWarning")
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize(("name", "dynamic"), spread(DRAWS, [None, True], every=2))
 def test_bounds_of_random_numbers(name, dynamic):
     compiled = girih.compile(DRAWS[name], dynamic=dynamic)
 

@@ -157,7 +157,7 @@ BORDERS = ("reflect", "replicate", "circular")
 
 
 @pytest.mark.parametrize(
-    ("rank", "mode", "dynamic"), spread(PADS, BORDERS, [False, True], every=2)
+    ("rank", "mode", "dynamic"), spread(PADS, BORDERS, [False, True], every=3)
 )
 def test_padding_with_elements(rank, mode, dynamic):
     """Values and their strides, and derivatives; alone and before arithmetic."""

@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
-from extent import IS_LONG
+from extent import IS_LONG, spread
 
 import girih
 
@@ -48,14 +48,15 @@ def test_pads_that_are_arguments(mode, dims):
     compiled = girih.compile(function, dynamic=True, options=OPTIONS)
     tried = itertools.product(PADS, PADS) if IS_LONG else FEW
     pairs = [pair for pair in tried if _is_known(mode, pair)]
-    for size, pair in itertools.product(SIZES if IS_LONG else (1, 3), pairs):
+    for size, pair in spread(SIZES if IS_LONG else (1, 3), pairs, every=2):
         given = torch.randn((2, 3, 4, size)[-dims - 1 :], dtype=torch.float64), *pair
         _expect_alike(_observed(compiled, *given), _observed(function, *given))
 
 
-@pytest.mark.parametrize("size", SIZES if IS_LONG else (1, 3))
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("dynamic", "mode", "size"),
+    spread([False, True], MODES, SIZES if IS_LONG else (1, 3), every=2),
+)
 def test_pads_that_are_constants(mode, size, dynamic):
     x = torch.randn(3, size, dtype=torch.float64)
     pairs = [

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
+from extent import spread
 
 import girih
 
@@ -37,8 +38,9 @@ def _found(function, inputs):
     return [result.detach(), *gradients]
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "is_dynamic"), spread(TOLERANCE, [False, True], every=2), ids=str
+)
 def test_values_and_gradients(dtype, is_dynamic):
     for number, (count, shape) in enumerate(itertools.product(COUNTS, SHAPES)):
         inputs = _inputs(count, *shape, dtype, has_bias=number % 2)

@@ -6,9 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from extent import extent
 
 RUNNER = Path(__file__).parent / "breadth"
-MODELS = ("torch/autoencoder", "torch/branches", "torch/encoder", "transformers/bert")
+ALL = ("torch/autoencoder", "torch/branches", "torch/encoder", "transformers/bert")
+# Each folder of models and each part.
+MODELS = extent(("torch/branches", "transformers/bert"), long=ALL)
 PARTS = ("training32", "dynamic-training")
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from extent import extent
 
 FOLDER = Path(__file__).parent
 
@@ -17,5 +18,6 @@ FOLDER = Path(__file__).parent
 def test_what_was_mended():
     command = [sys.executable, FOLDER / "cpython.py", "--jobs", "2", "--listed"]
     listed = FOLDER / "cpython_short.txt"
-    done = subprocess.run([*command, listed], capture_output=True, text=True)
+    command += [listed, "--sample", extent("3", long="1")]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
+from extent import IS_LONG
 from random_modules.judgement import _floats_differ, judge
 from random_modules.program import Input, Line, Program
 
@@ -97,6 +99,7 @@ def test_what_ends_a_process_is_a_failure_unless_eager_does():
     )
 
 
+@pytest.mark.skipif(not IS_LONG, reason="with GIRIH_TEST_LONG")
 def test_ranges_of_seeds_are_recorded(tmp_path):
     path = tmp_path / "seen.json"
     runner = [sys.executable, str(HERE / "random_modules")]

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -38,10 +39,14 @@ def strides(x):
     ]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(
-    "memory_format", [torch.contiguous_format, torch.channels_last]
+    ("name", "dynamic", "memory_format"),
+    spread(
+        PROGRAMS,
+        [False, True],
+        [torch.contiguous_format, torch.channels_last],
+        every=2,
+    ),
 )
 def test_programs(name, dynamic, memory_format):
     function = PROGRAMS[name]

@@ -1,10 +1,18 @@
 """What the layout of the sources promises is counted."""
 
 import ast
+import functools
 
 import pytest
 
 from girih.tools import house
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _sources_are_counted_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(house, "counts", functools.cache(house.counts))
+        yield
 
 
 def test_nothing_grew():

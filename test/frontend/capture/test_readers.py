@@ -10,6 +10,7 @@ import warnings
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -201,8 +202,9 @@ def is_same(found, expected):
     return found == expected
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    ("program", "dynamic"), spread(PROGRAMS, [None, True], every=2)
+)
 def test_frames_of_callers(program, dynamic):
     compiled = girih.compile(program, dynamic=dynamic)
     for _ in range(2):

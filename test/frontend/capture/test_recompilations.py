@@ -6,7 +6,6 @@ Run as a script, this prints a table of the graphs that each loop needs.
 from __future__ import annotations
 
 import math
-import os
 import sys
 import warnings
 
@@ -14,6 +13,7 @@ import pytest
 import torch
 import torch._dynamo.testing
 import torch.nn.functional as F
+from extent import extent, spread
 
 import girih
 
@@ -208,7 +208,7 @@ MORE_WITH_DYNAMO = {
 # Loops for which TorchDynamo itself reaches its limit.
 _LIMIT = 8
 _IN_SHORT = [name for i, name in enumerate(LOOPS) if i % 4 == 0]
-_NAMES = list(LOOPS) if os.environ.get("GIRIH_TEST_LONG") else _IN_SHORT
+_NAMES = extent(_IN_SHORT, long=list(LOOPS))
 
 
 def graphs_of_dynamo(program, calls) -> int:
@@ -308,8 +308,9 @@ LOOPS_OVER_PARTS = {
 }
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", LOOPS_OVER_PARTS)
+@pytest.mark.parametrize(
+    ("name", "dynamic"), spread(LOOPS_OVER_PARTS, [None, True], every=2)
+)
 def test_a_loop_with_a_break_goes_on_for_any_number_of_parts(name, dynamic):
     program, calls = LOOPS_OVER_PARTS[name](), [(_random(3, 4),)] * 2
     options = {"recompile_limit": _FEW}
@@ -367,10 +368,9 @@ LOOPS_BY_NAME = {
 _BY_NAME_IN_SHORT = ["layers[i]", "layers[i % n]", "named[text]"]
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize(
-    "name",
-    LOOPS_BY_NAME if os.environ.get("GIRIH_TEST_LONG") else _BY_NAME_IN_SHORT,
+    ("name", "dynamic"),
+    spread(extent(_BY_NAME_IN_SHORT, long=LOOPS_BY_NAME), [None, True], every=2),
 )
 def test_a_loop_with_a_break_goes_on_for_any_position_or_name(name, dynamic):
     program, calls = Chosen(*LOOPS_BY_NAME[name]), [(_random(3, 4),)] * 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
+from extent import spread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from processes import run_after_torch
@@ -93,9 +94,14 @@ def assert_same(actual, expected):
 
 
 @pytest.mark.parametrize(
-    ("backend", "dynamic"), [("eager", None), ("girih", None), ("girih", True)]
+    ("name", "backend", "dynamic"),
+    [
+        (name, *way)
+        for name, way in spread(
+            PROGRAMS, [("eager", None), ("girih", None), ("girih", True)], every=3
+        )
+    ],
 )
-@pytest.mark.parametrize("name", PROGRAMS)
 @settings(max_examples=3, deadline=None, derandomize=True)
 @given(shapes=SHAPES)
 def test_every_size(name, backend, dynamic, shapes):

@@ -21,7 +21,7 @@ LEFT_OUT = (
     *("geometric", "rrelu", "fractional", "empty", "resize", "nonzero", "unique"),
     *("masked_select", "argwhere", "to_sparse", "jiterator", "multinomial", "item"),
 )
-PARTS = 16
+PARTS = extent(8, long=16)
 FUNCTIONS = {
     f"{op.name} {op.variant_test_name}".strip(): op
     for op in op_db
@@ -44,7 +44,7 @@ def images_of(op):
         if isinstance(x, torch.Tensor) and x.dim() in FORMATS and x.numel():
             args = [with_channels_innermost(value) for value in (x, *sample.args)]
             found.append((args, sample.kwargs))
-        if len(found) == 2:
+        if len(found) == extent(1, long=2):
             break
     return found
 

@@ -46,7 +46,7 @@ def check(compiled, operation, *args):
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), spread(OPERATIONS, DTYPES, every=2), ids=str
+    ("name", "dtype"), spread(OPERATIONS, DTYPES, every=3), ids=str
 )
 def test_a_number_of_the_program(name, dtype):
     operation, x = OPERATIONS[name], torch.ones(2).to(dtype)
@@ -58,9 +58,10 @@ def test_a_number_of_the_program(name, dtype):
         check(girih.compile(lambda x: program(x)), program, x)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(
-    "name", ["fill", "clamp", "pad", "where", "masked_fill", "full"]
+    ("name", "dtype"),
+    spread(["fill", "clamp", "pad", "where", "masked_fill", "full"], DTYPES, every=2),
+    ids=str,
 )
 def test_a_number_that_varies(name, dtype):
     operation, x = OPERATIONS[name], torch.ones(2).to(dtype)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -17,11 +18,13 @@ def outcome(function, shape):
     return y.detach(), x.grad, w.grad
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize(
-    ("dim", "size", "step"), [(-1, 2, 2), (0, 2, 3), (1, 3, 3), (0, 1, 4), (-1, 2, 5)]
-)
-def test_windows_that_share_nothing(dim, size, step, dynamic):
+WINDOWS = [(-1, 2, 2), (0, 2, 3), (1, 3, 3), (0, 1, 4), (-1, 2, 5)]
+
+
+@pytest.mark.parametrize(("window", "dynamic"), spread(WINDOWS, [None, True], every=2))
+def test_windows_that_share_nothing(window, dynamic):
+    dim, size, step = window
+
     def function(x, w):
         x = x * 1
         y = x.unfold(dim, size, step)
@@ -90,8 +93,9 @@ PROGRAMS = (
 )
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    ("program", "dynamic"), spread(PROGRAMS, [None, True], every=2)
+)
 def test_parts_of_windows_that_overlap(program, dynamic):
     def function(x, w):
         results = program(x, w)

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from extent import IS_LONG, extent, spread
 
 import girih
 
@@ -35,17 +36,23 @@ GEOMETRY = [
 ]
 
 
+def geometries(place):
+    """All in the long form, else a third of them."""
+    return GEOMETRY if IS_LONG else GEOMETRY[place % 3 :: 3]
+
+
 @pytest.mark.parametrize("name", POOLS)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_geometry(name, count):
     x = torch.randn(2, 3, *(7, 6, 5)[3 - count :])
-    for given in GEOMETRY:
+    for given in geometries(count + [*POOLS].index(name)):
         same(lambda x, given=given: POOLS[name][count - 1](x.sin(), **given), x)
 
 
-@pytest.mark.parametrize("dilation", [1, 2, 3])
-@pytest.mark.parametrize("ceil_mode", [False, True])
-@pytest.mark.parametrize("size", [(9, 11), (40, 37)])
+@pytest.mark.parametrize(
+    ("dilation", "ceil_mode", "size"),
+    spread([1, 2, 3], [False, True], [(9, 11), (40, 37)], every=2),
+)
 def test_dilation(dilation, ceil_mode, size):
     def pooled(x):
         return F.max_pool2d(x, (3, 2), (2, 1), (1, 1), dilation, ceil_mode).exp()
@@ -53,9 +60,10 @@ def test_dilation(dilation, ceil_mode, size):
     same(pooled, torch.randn(1, 4, *size))
 
 
-@pytest.mark.parametrize("include", [False, True])
-@pytest.mark.parametrize("ceil_mode", [False, True])
-@pytest.mark.parametrize("divisor", [None, 3, -2])
+@pytest.mark.parametrize(
+    ("include", "ceil_mode", "divisor"),
+    spread([False, True], [False, True], [None, 3, -2], every=2),
+)
 def test_divisors(include, ceil_mode, divisor):
     def pooled(x):
         return F.avg_pool2d(x, 3, 2, 1, ceil_mode, include, divisor) + 1
@@ -157,13 +165,19 @@ def same_positions(x, *numbers, count=2, externs=0, **given):
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_positions(count):
     x = torch.randint(-3, 3, (2, 3, *(7, 6, 5)[3 - count :])).float()  # with ties
-    for given in GEOMETRY:
-        same_positions(x, count=count, **given)
-        same_positions(x[0], count=count, **given)
+    for number, given in enumerate(geometries(count)):
+        for image in extent(((x, x[0])[number % 2],), long=(x, x[0])):
+            same_positions(image, count=count, **given)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    spread(
+        [math.nan, math.inf, -math.inf],
+        [torch.float32, torch.float64, torch.bfloat16],
+        every=2,
+    ),
+)
 def test_positions_of_what_is_not_a_number(value, dtype):
     x = torch.randn(2, 3, 9, 9).to(dtype)
     x[0, 0, 4, 4] = x[0, 0, 4, 5] = x[1, 2, 0, 0] = x[1, 1, 8, 8] = value

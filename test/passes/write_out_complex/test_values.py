@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -87,8 +88,7 @@ def gradients(function, values, seed):
     return [*first, *torch.autograd.grad(total, leaves, allow_unused=True)]
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize(("name", "dtype"), spread(FORMULAS, DTYPES, every=2), ids=str)
 def test_values(name, dtype):
     function = FORMULAS[name]
     for shape in SHAPES:
@@ -174,14 +174,12 @@ def assert_special(function, *values):
     assert (apart <= bound * size).all()
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize(("name", "dtype"), spread(UNARY, DTYPES, every=2), ids=str)
 def test_special_values(name, dtype):
     assert_special(UNARY[name], special(dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize(("name", "dtype"), spread(BINARY, DTYPES, every=2), ids=str)
 def test_special_values_of_two(name, dtype):
     z = special(dtype, of=NUMBERS + EXTREMES[:4])
     assert_special(BINARY[name], z.repeat(len(z)), z.repeat_interleave(len(z)))

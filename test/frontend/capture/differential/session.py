@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dis
 import enum
 import io
 import traceback
@@ -11,6 +12,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -312,9 +314,8 @@ def _global_names(function: Callable, namespace: dict) -> set[str]:
     return names
 
 
+@cache
 def _declared_globals(code: types.CodeType) -> set[str]:
-    import dis
-
     stores = ("STORE_GLOBAL", "DELETE_GLOBAL")
     return {i.argval for i in dis.get_instructions(code) if i.opname in stores}
 
