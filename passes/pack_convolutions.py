@@ -53,11 +53,12 @@ from girih.passes.graph_builder import GraphBuilder, has_one_use
 from girih.passes.registry import register_pass
 from girih.passes.write_out_convolutions import is_of_channels, is_of_pixels
 
-# Elements of weights that do not stay in the second-level cache.
+# Elements of half of the second-level cache: larger weights do not stay there, and
+# larger panels would be read again from main memory for each block of rows.
 _LARGE = 1 << 17
 # Channels of a panel, the best first: vectors of 512 bits of which a kernel holds the
 # sums of some rows in registers.
-_PANELS = (64, 80, 48, 96, 32)
+_PANELS = (64, 80, 48, 96, 32, 16)
 _COPY = "aten.clone.default"
 _CONTIGUOUS = TorchConstant("memory_format", "contiguous_format")
 _PACK = "mkldnn._reorder_convolution_weight.default"
@@ -118,8 +119,8 @@ def _pack_in(function: ir.OpView) -> None:
     for op in own if found or any(map(is_of_channels, own)) else ():
         if "operand_strides" not in op.attributes:
             choose_layouts(op, turn_weight=False)
-            if op.weight in constants:
-                _turn_weight(op)
+        if op.weight in constants and _has_channels_innermost(op):
+            _turn_weight(op)
     for op in found:
         _pack(op)
     for op in list(block.operations) if found else ():
@@ -131,7 +132,9 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
         return False
     if len(ty.shape_of(op.x.type)) != 4 or str(op.x.type.element_type) != "f32":
         return False
-    if "operand_strides" in op.attributes or op.weight not in constants:
+    if op.weight not in constants:
+        return False
+    if "operand_strides" in op.attributes and not _has_channels_innermost(op):
         return False
     if is_of_pixels(op) or is_of_channels(op):
         return False
@@ -139,6 +142,19 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
     if any(isinstance(size, Dim) for size in (*op.padding, *weight)) or 0 in weight:
         return False
     return not overruns_channels_last(weight, op.stride)
+
+
+def _has_channels_innermost(op: ir.OpView) -> bool:
+    """Whether images that a convolution reads and makes lie so."""
+    images = (op.x, op.results[0])
+    if any(isinstance(size, Dim) for each in images for size in ty.shape_of(each.type)):
+        return False
+    given, made = (
+        attr.LAYOUTS.decode(op.attributes[name])[0] if name in op.attributes else None
+        for name in ("operand_strides", "strides")
+    )
+    own = tuple(channels_innermost(ty.shape_of(each.type)) for each in images)
+    return (given, made) == own
 
 
 def _turn_weight(op: ir.OpView) -> None:
@@ -171,7 +187,8 @@ def _panel(results: int, depth: int) -> int:
     """How many channels of results lie in one piece."""
     if results * depth < _LARGE:
         return results
-    return next((each for each in _PANELS if results % each == 0), results)
+    fitting = [each for each in _PANELS if each * depth <= _LARGE]
+    return next((each for each in fitting if results % each == 0), results)
 
 
 def _pack(op: ir.OpView) -> None:

@@ -58,6 +58,42 @@ def assert_like(compiled, module, *inputs):
         )
 
 
+class Residual(nn.Module):
+    """A block of a residual network whose last convolution is of pixels."""
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.own = nn.Conv2d(channels, channels, 3, padding=1, groups=channels)
+        self.last = nn.Conv2d(channels, channels, 1)
+        self.norm = nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        y = F.relu(self.norm(self.own(F.relu(self.first(x) + x))))
+        return F.relu(self.last(y) + x)
+
+
+@pytest.mark.parametrize("of_weights", [False, True])
+@pytest.mark.parametrize(("batch", "channels", "size"), [(1, 384, 7), (3, 10, 5)])
+def test_models_with_channels_last(batch, channels, size, of_weights):
+    module = settle(
+        nn.Sequential(Residual(channels), nn.MaxPool2d(2), nn.Conv2d(channels, 8, 1))
+    )
+    if of_weights:
+        module = module.to(memory_format=torch.channels_last)
+    compiled = frozen(module)
+    x = torch.randn(batch, channels, size, size).to(memory_format=torch.channels_last)
+    assert_like(compiled, module, x)
+    with torch.no_grad():
+        assert compiled(x).stride() == module(x).stride()
+    usual = frozen(copy.deepcopy(module).to(memory_format=torch.contiguous_format))
+    assert_like(usual, module, x.contiguous())
+    packed = [
+        girih.report(each).graphs[0].constants.externs for each in (compiled, usual)
+    ]
+    assert packed[0] == packed[1] > 2
+
+
 # Channels of the results lie in panels of 64, 80, 48, 96, 32, or in none.
 @pytest.mark.parametrize("channels", [512, 160, 144, 288, 416, 330])
 @pytest.mark.parametrize(
