@@ -100,10 +100,11 @@ class Options:
     it always does."""
     freezing: bool = _option(False, bool, torch="freezing")
     """Whether programs without gradients on the CPU compute once what depends on
-    parameters and buffers alone: folded batch norms, weights in oneDNN's layout, casts.
-    It stays in memory with the compiled function. girih computes it again when a
-    parameter was written, replaced or moved. Of large tensors it does not see writes
-    through `.data` or NumPy; call `girih.reset()` after these."""
+    parameters and buffers alone: folded batch norms, weights in the layouts of oneDNN
+    and of girih's kernels, casts. It stays in memory with the compiled function. girih
+    computes it again when a parameter was written, replaced or moved. Of large tensors
+    it does not see writes through `.data` or NumPy; call `girih.reset()` after
+    these."""
     graph_diagram: bool = _option(False, bool, torch="trace.graph_diagram")
     """Whether girih draws each program after fusion, as `graph.svg` beside its dumped
     IR: kernels and other operations as boxes, tensors as arrows. It has an effect with

@@ -40,6 +40,7 @@ PASS_MODULES = {
     "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",
     "narrow-intermediates": "girih.passes.narrow_intermediates",
     "pack-convolutions": "girih.passes.pack_convolutions",
+    "pack-products": "girih.passes.pack_products",
     "partition": "girih.passes.partition",
     "plan-memory": "girih.passes.plan_memory",
     "print-fusion-plan": "girih.passes.fuse",

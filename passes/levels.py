@@ -219,6 +219,7 @@ CONTRACTS: dict[str, Contract] = {
     "mark-aligned-arguments": _PROGRAMS,
     "narrow-intermediates": _GRAPHS,
     "pack-convolutions": _GRAPHS,
+    "pack-products": _GRAPHS,
     "partition": _GRAPHS,
     "plan-memory": _PROGRAMS,
     "print-fusion-plan": _GRAPHS,

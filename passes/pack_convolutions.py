@@ -37,7 +37,7 @@ from typing import Any
 from girih.dialects import attributes as attr
 from girih.dialects import keys
 from girih.dialects import types as ty
-from girih.dialects.attributes import OperandRef, TorchConstant
+from girih.dialects.attributes import OperandRef
 from girih.dialects.bindings import ir
 from girih.dialects.definition import rule_name
 from girih.dialects.dims import Dim
@@ -50,17 +50,10 @@ from girih.passes.choose_convolution_layouts import (
 from girih.passes.constant_values import constant_values
 from girih.passes.convolution_errors import overruns_channels_last
 from girih.passes.graph_builder import GraphBuilder, has_one_use
+from girih.passes.panels import LARGE, PanelOptions, as_matrix, columns_of, in_panels
 from girih.passes.registry import register_pass
 from girih.passes.write_out_convolutions import is_of_channels, is_of_pixels
 
-# Elements of half of the second-level cache: larger weights do not stay there, and
-# larger panels would be read again from main memory for each block of rows.
-_LARGE = 1 << 17
-# Channels of a panel, the best first: vectors of 512 bits of which a kernel holds the
-# sums of some rows in registers.
-_PANELS = (64, 80, 48, 96, 32, 16)
-_COPY = "aten.clone.default"
-_CONTIGUOUS = TorchConstant("memory_format", "contiguous_format")
 _PACK = "mkldnn._reorder_convolution_weight.default"
 _CALL = "mkldnn._convolution_pointwise.default"
 _CALL_WITH_SUM = "mkldnn._convolution_pointwise.binary"
@@ -101,16 +94,16 @@ def _leaky_relu(op: ir.OpView) -> _Activation:
     return "leaky_relu", (float(op.negative_slope),), None
 
 
-@register_pass("pack-convolutions")
-def run(op: ir.Operation, options: None) -> None:
+@register_pass("pack-convolutions", options=PanelOptions)
+def run(op: ir.Operation, options: PanelOptions) -> None:
     """Gives oneDNN packed weights, activations and sums after convolutions."""
     for function in op.regions[0].blocks[0].operations:
         is_function = function.operation.name == "func.func"
         if is_function and keys.DEVICE not in function.attributes:
-            _pack_in(function)
+            _pack_in(function, options)
 
 
-def _pack_in(function: ir.OpView) -> None:
+def _pack_in(function: ir.OpView, options: PanelOptions) -> None:
     if not len(function.regions[0].blocks):
         return
     block, constants = function.regions[0].blocks[0], constant_values(function)
@@ -120,7 +113,7 @@ def _pack_in(function: ir.OpView) -> None:
         if "operand_strides" not in op.attributes:
             choose_layouts(op, turn_weight=False)
         if op.weight in constants and _has_channels_innermost(op):
-            _turn_weight(op)
+            _turn_weight(op, options)
     for op in found:
         _pack(op)
     for op in list(block.operations) if found else ():
@@ -157,7 +150,7 @@ def _has_channels_innermost(op: ir.OpView) -> bool:
     return (given, made) == own
 
 
-def _turn_weight(op: ir.OpView) -> None:
+def _turn_weight(op: ir.OpView, options: PanelOptions) -> None:
     """Gives a convolution of pixels its weights with the results' channels innermost.
 
     They are the lanes of the kernel that ``write-out-convolutions`` leads to. Weights
@@ -166,29 +159,12 @@ def _turn_weight(op: ir.OpView) -> None:
     """
     b, shape = GraphBuilder(op), ty.shape_of(op.weight.type)
     results, *others = shape
-    rest = prod(others)
-    panel = _panel(results, rest)
-    turned = b.reshape(op.weight, (results // panel, panel, rest))
-    turned = b.op("permute", turned, permutation=(0, 2, 1))
-    copy = b.typed(
-        "extern",
-        [[turned]],
-        ty.shape_of(turned.type),
-        turned.type.element_type,
-        op=_COPY,
-        args=(OperandRef(0),),
-        kwargs={"memory_format": _CONTIGUOUS},
-    )
-    weight = b.reshape(b.op("permute", copy, permutation=(0, 2, 1)), shape)
-    op.operation.operands[1] = weight
-
-
-def _panel(results: int, depth: int) -> int:
-    """How many channels of results lie in one piece."""
-    if results * depth < _LARGE:
-        return results
-    fitting = [each for each in _PANELS if each * depth <= _LARGE]
-    return next((each for each in fitting if results % each == 0), results)
+    weight = b.reshape(op.weight, (results, prod(others)))
+    columns = results
+    if results * prod(others) >= LARGE:
+        columns = columns_of(results, prod(others), options) or results
+    panels = in_panels(b, weight, columns)
+    op.operation.operands[1] = b.reshape(as_matrix(b, panels), shape)
 
 
 def _pack(op: ir.OpView) -> None:

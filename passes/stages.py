@@ -83,13 +83,19 @@ PACK_CONVOLUTIONS = _stage(
     "computes the sum and activation that follow.",
     option="freezing",
 )
+PACK_PRODUCTS = _stage(
+    "pack-products",
+    "With freezing, weights of large products lie in panels, which kernels read in "
+    "turn.",
+    option="freezing",
+)
 SPLIT_CONSTANTS = _stage(
     "split-constants",
     "With freezing, a function of its own computes what depends on weights alone. "
     "girih calls it when a weight has changed.",
     option="freezing",
 )
-CONSTANTS = (FOLD_BATCH_NORMS, PACK_CONVOLUTIONS, SPLIT_CONSTANTS)
+CONSTANTS = (FOLD_BATCH_NORMS, PACK_CONVOLUTIONS, PACK_PRODUCTS, SPLIT_CONSTANTS)
 
 # Graphs ---------------------------------------------------------------------------
 

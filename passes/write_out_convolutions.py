@@ -44,6 +44,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.dims import Dim
 from girih.passes.choose_convolution_layouts import channels_innermost
 from girih.passes.graph_builder import GraphBuilder, function_bodies
+from girih.passes.panels import multiply, panels_of
 from girih.passes.registry import register_pass
 
 _LEAST_CHANNELS = 8
@@ -177,25 +178,10 @@ def _of_rows(b: GraphBuilder, x: ir.Value, weight: ir.Value) -> ir.Value:
     channels = ty.shape_of(weight.type)[0]
     rows = count * height * width
     x = b.reshape(b.op("permute", x, permutation=(0, 2, 3, 1)), (rows, depth))
-    panels = _panels_of(weight)
+    panels = panels_of(weight)
     if panels is None:
         y = b.op("mm", x, b.op("permute", weight, permutation=(1, 0)))
     else:
-        number = ty.shape_of(panels.type)[0]
-        every = (number, rows, depth)
-        x = b.typed("broadcast_to", [x], every, x.type.element_type)
-        y = b.op("permute", b.op("bmm", x, panels), permutation=(1, 0, 2))
+        y = multiply(b, x, panels)
     y = b.reshape(y, (count, height, width, channels))
     return b.op("permute", y, permutation=(0, 3, 1, 2))
-
-
-def _panels_of(weight: ir.Value) -> ir.Value | None:
-    """Weights that ``pack-convolutions`` laid in panels of channels, as they lie."""
-    while not isinstance(weight.owner, ir.Block):
-        op = weight.owner.opview
-        if op.operation.name == "graph.permute" and tuple(op.permutation) == (0, 2, 1):
-            return op.x
-        if op.operation.name != "graph.reshape":
-            return None
-        weight = op.x
-    return None

@@ -39,6 +39,7 @@ from girih.passes.convert_tile_to_cpu.driver import ConvertTileToCpuOptions
 from girih.passes.expand_math.driver import ExpandMathOptions
 from girih.passes.fuse_contractions.choice import ContractionOptions
 from girih.passes.group_launches import GroupOptions
+from girih.passes.panels import PanelOptions
 from girih.passes.plan_memory import PlanMemoryOptions
 from girih.passes.select_products import ProductOptions
 from girih.passes.tile.options import TileOptions
@@ -88,6 +89,8 @@ class CpuTarget:
                 products="bounded", computes_left=False
             ),
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
+            "pack-convolutions": PanelOptions(vector_bits=bits),
+            "pack-products": PanelOptions(vector_bits=bits),
             "plan-memory": memory,
             "select-products": ProductOptions(library=_product_library(self.processor)),
             "tile": TileOptions(

@@ -58,6 +58,41 @@ def assert_like(compiled, module, *inputs):
         )
 
 
+class Products(nn.Module):
+    """Large products of each kind, between others."""
+
+    def __init__(self, depth: int, columns: int, bias: bool):
+        super().__init__()
+        self.up = nn.Linear(depth, columns, bias=bias)
+        self.norm = nn.LayerNorm(columns)
+        self.down = nn.Parameter(torch.randn(columns, depth) / columns**0.5)
+        self.offset = nn.Parameter(torch.randn(depth))
+
+    def forward(self, x):
+        y = self.norm(F.gelu(self.up(x)))
+        z = y.flatten(0, -2) @ self.down
+        return torch.addmm(self.offset, y.flatten(0, -2), self.down) + z
+
+
+@pytest.mark.parametrize(("depth", "columns"), [(256, 512), (330, 400), (64, 2064)])
+@pytest.mark.parametrize(
+    ("shape", "bias"),
+    spread([(1,), (2,), (3, 7), (2, 0), (5, 1, 4)], (False, True), every=2),
+)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_large_products(depth, columns, shape, bias, dynamic):
+    torch.manual_seed(0)
+    module = Products(depth, columns, bias).eval()
+    compiled = girih.compile(module, dynamic=dynamic, options=OPTIONS)
+    for more in (0, 1) if dynamic else (0,):
+        x = torch.randn(shape[0] + more, *shape[1:], depth)
+        assert_like(compiled, module, x)
+    with torch.no_grad():
+        module.up.weight.mul_(-1.5)
+        module.down.add_(0.125)
+    assert_like(compiled, module, x)
+
+
 class Residual(nn.Module):
     """A block of a residual network whose last convolution is of pixels."""
 

@@ -46,11 +46,13 @@ func.func @on_device(%x: tensor<2x8x6x6xf32>, %w: tensor<8x8x3x3xf32> {graph.sta
 
 // Weights of many channels for pixels lie in panels of 64 channels.
 // CHECK-LABEL: func.func @panels
-// CHECK: %[[R:.*]] = "graph.reshape"(%{{.*}}) : (tensor<512x256x1x1xf32>) -> tensor<8x64x256xf32>
+// CHECK: %[[M:.*]] = "graph.reshape"(%{{.*}}) : (tensor<512x256x1x1xf32>) -> tensor<512x256xf32>
+// CHECK: %[[R:.*]] = "graph.reshape"(%[[M]]) : (tensor<512x256xf32>) -> tensor<8x64x256xf32>
 // CHECK: %[[T:.*]] = "graph.permute"(%[[R]]) {permutation = array<i64: 0, 2, 1>}
 // CHECK: %[[C:.*]] = "graph.extern"(%[[T]]) {{.*}}op = "aten.clone.default"{{.*}} -> tensor<8x256x64xf32>
 // CHECK: %[[P:.*]] = "graph.permute"(%[[C]]) {permutation = array<i64: 0, 2, 1>}
-// CHECK: %[[W:.*]] = "graph.reshape"(%[[P]]) : (tensor<8x64x256xf32>) -> tensor<512x256x1x1xf32>
+// CHECK: %[[N:.*]] = "graph.reshape"(%[[P]]) : (tensor<8x64x256xf32>) -> tensor<512x256xf32>
+// CHECK: %[[W:.*]] = "graph.reshape"(%[[N]]) : (tensor<512x256xf32>) -> tensor<512x256x1x1xf32>
 // CHECK: "graph.convolution"(%{{.*}}, %[[W]])
 func.func @panels(%x: tensor<2x8x6x6xf32>, %v: tensor<256x8x3x3xf32> {graph.static}, %w: tensor<512x256x1x1xf32> {graph.static}) -> tensor<2x512x6x6xf32> {
   %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x6x6xf32>, tensor<256x8x3x3xf32>) -> tensor<2x256x6x6xf32>
