@@ -7,7 +7,7 @@ nobody else needs fits *inline*, computed wherever the consumer reads it.
 
 from collections.abc import Iterable
 
-from girih.dialects.dims import product
+from girih.dialects.dims import Size, product
 from girih.passes.fuse.chain import (
     Chain,
     Reshape,
@@ -315,7 +315,7 @@ def _inline_conflict(
     members = [program.nodes[position] for position in producer.members]
     expensive = any(node.is_expensive for node in members)
     limit = options.max_expensive_recompute if expensive else options.max_recompute
-    if _recompute_factor(program, edges) > limit:
+    if _recompute_factor(program, edges, expensive) > limit:
         return Reason.EXPENSIVE if expensive else Reason.RECOMPUTED
     merged = _inlined(producer, consumer)
     return Reason.OPS if _emitted_ops(program, merged) > options.max_ops else None
@@ -332,12 +332,12 @@ def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bo
     )
 
 
-def _recompute_factor(program: Program, edges: list[Edge]) -> float:
+def _recompute_factor(program: Program, edges: list[Edge], expensive: bool) -> float:
     """Returns how many times each element of the producer would be computed."""
     return sum(
         _index_ratio(consumer, read)
         if read.need is Need.INDEX
-        else _ratio(program, consumer, read)
+        else _ratio(program, consumer, read, expensive)
         for _, consumer, read in edges
     )
 
@@ -353,11 +353,14 @@ def _index_ratio(consumer: Node, read: Read) -> float:
     return 1.0
 
 
-def _ratio(program: Program, consumer: Node, read: Read) -> float:
+def _ratio(
+    program: Program, consumer: Node, read: Read, expensive: bool = False
+) -> float:
     """Returns how many times one read computes each element that it reads.
 
-    What is constant along the innermost dims is computed once for all of them; if that
-    leaves little work next to the consumer's own, it counts as nothing.
+    Padding is none of them where others are expensive. What is constant along the
+    innermost dims is computed once for all of them; if that leaves little work next to
+    the consumer's own, it counts as nothing.
     """
     source = program.values[read.value].shape
     narrow = result_shape(source, without_trailing_broadcast(read.chain))
@@ -368,7 +371,8 @@ def _ratio(program: Program, consumer: Node, read: Read) -> float:
     read_elements = product(consumer.shape[:innermost])
     if ratio(product(consumer.shape), read_elements) >= _NEGLIGIBLE_WORK:
         return 0.0
-    return ratio(read_elements, product(source))
+    shape = _computed(program, read.value) if expensive else source
+    return ratio(read_elements, product(shape))
 
 
 def _emitted_ops(program: Program, merged: Placement) -> int:
@@ -387,3 +391,12 @@ def _emitted_ops(program: Program, merged: Placement) -> int:
 def _inlined(producer: Placement, consumer: Placement) -> Placement:
     inline = frozenset((*producer.levels, *producer.inline, *consumer.inline))
     return Placement(consumer.domain, consumer.reduced, consumer.levels, inline)
+
+
+def _computed(program: Program, value: int) -> tuple[Size, ...]:
+    """The shape of what is computed for a value: padding needs no arithmetic."""
+    node = program.producer(value)
+    if node is None or node.name != "pad" or not node.reads[0].chain:
+        return program.values[value].shape
+    read = node.reads[0]
+    return result_shape(program.values[read.value].shape, read.chain[:-1])

@@ -129,6 +129,23 @@ def test_models_with_channels_last(batch, channels, size, of_weights):
     assert packed[0] == packed[1] > 2
 
 
+@pytest.mark.parametrize("size", [14, 28, 56])
+def test_windows_do_not_compute_expensive_ops_again(size):
+    """A stride of 2 lets windows of 3 x 3 read each pixel 2.25 times."""
+    module = nn.Sequential(
+        nn.Conv2d(16, 96, 1),
+        nn.SiLU(),
+        nn.Conv2d(96, 96, 3, stride=2, padding=1, groups=96),
+        nn.Conv2d(96, 16, 1),
+    )
+    compiled = frozen(module.eval())
+    x = torch.randn(1, 16, size, size)
+    assert_like(compiled, module, x)
+    with torch.no_grad():
+        names = [row.name for row in girih.profile(compiled)(x).rows]
+    assert any("sigmoid" in name and "sum" not in name for name in names)
+
+
 # Channels of the results lie in panels of 64, 80, 48, 96, 32, or in none.
 @pytest.mark.parametrize("channels", [512, 160, 144, 288, 416, 330])
 @pytest.mark.parametrize(
