@@ -57,8 +57,15 @@ def choose_lanes(
     """The coordinate along which vectors lie, and the lanes of a full register."""
     coordinates = legal_lanes(formula, nodes)
     guess = vector_width(nodes, formula.stores, options, coordinates)
-    lanes = _best_lanes(formula, nodes, coordinates, guess, options)
+    lanes, _ = _best_lanes(formula, nodes, coordinates, guess, options)
     return lanes, vector_width(nodes, formula.stores, options, (lanes,))
+
+
+def walk_cost_of(formula: Formula, nodes: list[Node], options: TileOptions) -> float:
+    """Instructions for a vector of points, with lanes along the best coordinate."""
+    coordinates = legal_lanes(formula, nodes)
+    width = vector_width(nodes, formula.stores, options, coordinates)
+    return _best_lanes(formula, nodes, coordinates, width, options)[1]
 
 
 def legal_lanes(formula: Formula, nodes: list[Node]) -> tuple[Coordinate, ...]:
@@ -103,8 +110,8 @@ def _best_lanes(
     coordinates: tuple[Coordinate, ...],
     width: int,
     options: TileOptions,
-) -> Coordinate | None:
-    """The coordinate along which the walk costs least; later ones win ties."""
+) -> tuple[Coordinate | None, float]:
+    """The coordinate along which the walk costs least, and that; later ones win."""
     best, best_cost = None, float("inf")
     reductions = sum(isinstance(node, ReduceNode) for node in nodes)
     scans = sum(isinstance(node, ScanNode) for node in nodes)
@@ -138,7 +145,7 @@ def _best_lanes(
             cost *= vectors * width / max(size, 1)
         if cost <= best_cost:
             best, best_cost = coordinate, cost
-    return best
+    return best, best_cost
 
 
 def _turnable(
