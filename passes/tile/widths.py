@@ -5,6 +5,7 @@ addition to an accumulator, of the chain of multiplications in a polynomial.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from girih.dialects.definition import has
@@ -47,6 +48,9 @@ SMALLEST_SIDE = 8
 # Sides of squares that are turned; also the rows that a program turns together. A
 # square of 64 takes half a second to compile, and is no faster (2026-11-20).
 LARGEST_SQUARE = 16
+# Lanes of bytes that are read with shuffles, and elements from one to the next.
+BYTES_APART = 16
+BYTE_STEPS = range(2, 9)
 # Sums of so many steps are added up in blocks.
 LONG_SUM = 1024
 
@@ -181,6 +185,24 @@ def pointwise_vectors(
     if cost < EXPENSIVE_BODY:
         return 1
     return _without_waste(_in_flight(cost), width, lanes.size)
+
+
+def with_bytes_apart(
+    nodes: Iterable[Node], lanes: Coordinate | None, width: int
+) -> int:
+    """Fewer lanes where bytes that lie some elements apart are read.
+
+    `convert_tile_to_cpu/strided.py` reads so many with shuffles, and gathers more, one
+    byte after the other: channels of 3 x 224 x 224 bytes that were the last dim take
+    7 us, gathered 48 (2026-11-28).
+    """
+    are_apart = lanes is not None and any(
+        isinstance(node, LoadNode)
+        and node.element.bytes == 1
+        and known(node.offset.coefficient(lanes), 0) in BYTE_STEPS
+        for node in nodes
+    )
+    return min(width, BYTES_APART) if are_apart else width
 
 
 def _in_flight(cost: int) -> int:
