@@ -36,6 +36,7 @@ from girih.passes.tile.widths import (
     scan_vectors,
     vector_width,
     walks_with_lanes,
+    with_bytes_apart,
     without_idle_lanes,
 )
 
@@ -118,6 +119,7 @@ def _pointwise(subject: Subject) -> SchedulePlan:
     if plan is not None and subject.takes("blocks that are turned"):
         return plan
     width *= _factor(subject, pointwise_vectors(formula.stores, lanes, width))
+    width = with_bytes_apart(subject.nodes, lanes, width)
     axes, loops = spread(ordered, lanes, width, 1, subject.options)
     grid = Grid(
         axes=axes,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.index import Affine, Coordinate, coordinates_of
+from girih.passes.tile.interleaved import interleaved
 from girih.passes.tile.nodes import (
     CheckedIndexNode,
     ComputeNode,
@@ -74,7 +75,13 @@ def walk_cost(
             total += load_cost(node, along, turnable)
         elif not isinstance(node, ReduceNode):
             total += node_cost(node)
-    return total + sum(store_cost(store, along) for store in stores)
+    return total + sum(_row_cost(row, along) for row in interleaved(stores, along))
+
+
+def _row_cost(row: tuple[Store, ...], along: Coordinate) -> int:
+    """Instructions to store rows that lie between each other, or one that does not."""
+    # Each vector in memory has lanes of each row.
+    return store_cost(row[0], along) if len(row) == 1 else len(row) ** 2
 
 
 def load_cost(

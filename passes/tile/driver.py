@@ -17,9 +17,9 @@ from girih.passes.tile.gpu.choose import choose_block_schedule
 from girih.passes.tile.gpu.contraction_choose import choose_contraction
 from girih.passes.tile.kernel import KernelSource, read_kernel
 from girih.passes.tile.options import TileOptions
-from girih.passes.tile.pairs import with_pairs
 from girih.passes.tile.plan import SchedulePlan
 from girih.passes.tile.product import choose_product
+from girih.passes.tile.short_rows import with_short_rows
 from girih.passes.tile.subject import subject_of
 from girih.passes.tile.window_sums import choose_window_sums
 
@@ -51,7 +51,7 @@ def choose_cpu_schedule(
     if any(store.accumulates for store in formula.stores):
         raise ValueError("kernels add to elements at computed places on GPUs alone")
     found = None
-    formula = with_pairs(formula)
+    formula = with_short_rows(formula, options)
     if formula.reduced and not formula.closing:
         subject = subject_of(formula, source, options, choices)
         is_chosen = CHOSEN in source.tuning

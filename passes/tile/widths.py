@@ -5,6 +5,7 @@ addition to an accumulator, of the chain of multiplications in a polynomial.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from girih.dialects.definition import has
@@ -47,6 +48,9 @@ SMALLEST_SIDE = 8
 # Sides of squares that are turned; also the rows that a program turns together. A
 # square of 64 takes half a second to compile, and is no faster (2026-11-20).
 LARGEST_SQUARE = 16
+# Lanes of bytes that are read with shuffles, and elements from one to the next.
+BYTES_APART = 16
+BYTE_STEPS = range(2, 9)
 # Sums of so many steps are added up in blocks.
 LONG_SUM = 1024
 
@@ -57,8 +61,15 @@ def choose_lanes(
     """The coordinate along which vectors lie, and the lanes of a full register."""
     coordinates = legal_lanes(formula, nodes)
     guess = vector_width(nodes, formula.stores, options, coordinates)
-    lanes = _best_lanes(formula, nodes, coordinates, guess, options)
+    lanes, _ = _best_lanes(formula, nodes, coordinates, guess, options)
     return lanes, vector_width(nodes, formula.stores, options, (lanes,))
+
+
+def walk_cost_of(formula: Formula, nodes: list[Node], options: TileOptions) -> float:
+    """Instructions for a vector of points, with lanes along the best coordinate."""
+    coordinates = legal_lanes(formula, nodes)
+    width = vector_width(nodes, formula.stores, options, coordinates)
+    return _best_lanes(formula, nodes, coordinates, width, options)[1]
 
 
 def legal_lanes(formula: Formula, nodes: list[Node]) -> tuple[Coordinate, ...]:
@@ -103,8 +114,8 @@ def _best_lanes(
     coordinates: tuple[Coordinate, ...],
     width: int,
     options: TileOptions,
-) -> Coordinate | None:
-    """The coordinate along which the walk costs least; later ones win ties."""
+) -> tuple[Coordinate | None, float]:
+    """The coordinate along which the walk costs least, and that; later ones win."""
     best, best_cost = None, float("inf")
     reductions = sum(isinstance(node, ReduceNode) for node in nodes)
     scans = sum(isinstance(node, ScanNode) for node in nodes)
@@ -138,7 +149,7 @@ def _best_lanes(
             cost *= vectors * width / max(size, 1)
         if cost <= best_cost:
             best, best_cost = coordinate, cost
-    return best
+    return best, best_cost
 
 
 def _turnable(
@@ -174,6 +185,24 @@ def pointwise_vectors(
     if cost < EXPENSIVE_BODY:
         return 1
     return _without_waste(_in_flight(cost), width, lanes.size)
+
+
+def with_bytes_apart(
+    nodes: Iterable[Node], lanes: Coordinate | None, width: int
+) -> int:
+    """Fewer lanes where bytes that lie some elements apart are read.
+
+    `convert_tile_to_cpu/strided.py` reads so many with shuffles, and gathers more, one
+    byte after the other: channels of 3 x 224 x 224 bytes that were the last dim take
+    7 us, gathered 48 (2026-11-28).
+    """
+    are_apart = lanes is not None and any(
+        isinstance(node, LoadNode)
+        and node.element.bytes == 1
+        and known(node.offset.coefficient(lanes), 0) in BYTE_STEPS
+        for node in nodes
+    )
+    return min(width, BYTES_APART) if are_apart else width
 
 
 def _in_flight(cost: int) -> int:

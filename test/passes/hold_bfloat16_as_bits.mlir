@@ -8,10 +8,11 @@
 // CHECK: [[F:%.+]] = arith.bitcast [[S]] : vector<4xi32> to vector<4xf32>
 // CHECK: [[Y:%.+]] = arith.mulf [[F]], [[F]] : vector<4xf32>
 // CHECK: [[B:%.+]] = arith.bitcast [[Y]] : vector<4xf32> to vector<4xi32>
-// CHECK: [[R:%.+]] = arith.trunci {{.+}} : vector<4xi32> to vector<4xi16>
 // CHECK: [[N:%.+]] = arith.cmpf uno, [[Y]], [[Y]] : vector<4xf32>
-// CHECK: [[Q:%.+]] = arith.constant dense<32704> : vector<4xi16>
-// CHECK: [[Z:%.+]] = arith.select [[N]], [[Q]], [[R]]
+// CHECK: [[Q:%.+]] = arith.constant dense<2143289344> : vector<4xi32>
+// CHECK: [[R:%.+]] = arith.select [[N]], [[Q]], {{.+}} : vector<4xi1>, vector<4xi32>
+// CHECK: [[H:%.+]] = arith.shrui [[R]], {{.+}} : vector<4xi32>
+// CHECK: [[Z:%.+]] = arith.trunci [[H]] : vector<4xi32> to vector<4xi16>
 // CHECK: llvm.store [[Z]], {{.+}} : vector<4xi16>
 llvm.func @converted(%p: !llvm.ptr) {
   %x = llvm.load %p {alignment = 2 : i64} : !llvm.ptr -> vector<4xbf16>
@@ -20,6 +21,23 @@ llvm.func @converted(%p: !llvm.ptr) {
   %z = arith.truncf %y : vector<4xf32> to vector<4xbf16>
   llvm.store %z, %p {alignment = 2 : i64} : vector<4xbf16>, !llvm.ptr
   llvm.return
+}
+
+// -----
+
+// What is computed on after it was rounded is not put into 16 bits between.
+// CHECK-LABEL: llvm.func @rounded
+// CHECK: [[R:%.+]] = arith.select {{.+}} : vector<4xi1>, vector<4xi32>
+// CHECK: [[U:%.+]] = arith.constant dense<-65536> : vector<4xi32>
+// CHECK: [[M:%.+]] = arith.andi [[R]], [[U]] : vector<4xi32>
+// CHECK: [[F:%.+]] = arith.bitcast [[M]] : vector<4xi32> to vector<4xf32>
+// CHECK-NOT: arith.extui
+// CHECK: arith.addf [[F]], [[F]]
+llvm.func @rounded(%x: vector<4xf32>) -> vector<4xf32> {
+  %y = arith.truncf %x : vector<4xf32> to vector<4xbf16>
+  %z = arith.extf %y : vector<4xbf16> to vector<4xf32>
+  %w = arith.addf %z, %z : vector<4xf32>
+  llvm.return %w : vector<4xf32>
 }
 
 // -----

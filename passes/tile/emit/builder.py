@@ -28,6 +28,7 @@ class Builder:
             that are NaN where either operand is.
         casts_float8: whether the target has instructions that cast to and from
             float8_e4m3fn.
+        vector_bits: width of a register of the CPU.
         saturates_float8: whether casts give the largest number for what is too large
             for float8_e4m3fn, otherwise NaN.
         approximated: for ops whose approximation by the device will do, the flags that
@@ -45,6 +46,7 @@ class Builder:
         self.has_maximum = False
         self.casts_float8 = False
         self.saturates_float8 = True
+        self.vector_bits = 256
         self.approximated: Mapping[str, str] = {}
         self._loops: list[ir.Operation] = []
         self._types: dict[tuple[str, Width], ir.Type] = {}
@@ -312,11 +314,48 @@ class Builder:
         operands = [value, buffer, offset, *strides, *masks]
         self.create("tile.store", [], operands, {"operandSegmentSizes": sizes})
 
-    def alternating(self, first: Value, second: Value) -> Value:
-        """The lanes of two vectors in turn."""
-        lanes = first.type.shape[0]
-        order = [lane + side for lane in range(lanes) for side in (0, lanes)]
-        type_ = ir.VectorType.get([2 * lanes], first.type.element_type)
+    def in_turn(self, values: Sequence[Value], bytes_: int) -> list[Value]:
+        """Lane 0 of all vectors, then lane 1: vectors that lie after each other.
+
+        Args:
+            values: vectors of one type.
+            bytes_: of an element in memory.
+        """
+        lanes = values[0].type.shape[0]
+        together = min(lanes, self.vector_bits // (8 * bytes_))
+        if bytes_ == 1:
+            # LLVM may simplify the constant of a VPERMB for ever.
+            together = min(together, 16)
+        elif len(values) == 2:
+            order = [lane + side for lane in range(lanes) for side in (0, lanes)]
+            return [self._shuffled(*values, order)]
+        rows = []
+        for start in range(0, lanes, together):
+            order = list(range(start, start + together))
+            parts = values
+            if together < lanes:
+                parts = [self._shuffled(value, value, order) for value in values]
+            count = len(parts)
+            rows += [self._turn(parts, number * together) for number in range(count)]
+        return rows
+
+    def _turn(self, parts: Sequence[Value], first: int) -> Value:
+        """A vector of what the parts have in turn, from an element on."""
+        lanes, count = parts[0].type.shape[0], len(parts)
+        sources = [divmod(first + place, count) for place in range(lanes)]
+        result = parts[0]
+        order = [lane if part == 0 else -1 for lane, part in sources]
+        for number in range(1, count):
+            for place, (lane, part) in enumerate(sources):
+                if part == number:
+                    order[place] = lanes + lane
+            result = self._shuffled(result, parts[number], order)
+            order = [-1 if at < 0 else place for place, at in enumerate(order)]
+        return result
+
+    def _shuffled(self, first: Value, second: Value, order: list[int]) -> Value:
+        """Lanes of two vectors; -1 stands for any lane."""
+        type_ = ir.VectorType.get([len(order)], first.type.element_type)
         mask = ir.DenseI64ArrayAttr.get(order)
         return self.op("vector.shuffle", type_, first, second, mask=mask)
 

@@ -33,6 +33,7 @@ def emit_kernel(
     builder = Builder(lambda: stack.frames[0].point, kernel.location)
     builder.casts_float8 = options.casts_float8
     builder.saturates_float8 = options.saturates_float8
+    builder.vector_bits = options.vector_bits
     buffers = {
         number: (buffer.value, buffer.element)
         for number, buffer in enumerate(source.buffers)

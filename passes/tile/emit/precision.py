@@ -8,6 +8,7 @@ gives such an op what eager would have stored.
 
 from collections.abc import Sequence
 
+from girih.dialects.bindings import ir
 from girih.dialects.definition import has
 from girih.dialects.traits import JUMPS, KEEPS_DIGITS, PASSES_DIGITS
 from girih.passes.tile.elements import Element
@@ -23,10 +24,25 @@ def widened(b: Builder, value: Value, element: Element) -> Value:
 
 
 def narrowed(b: Builder, value: Value, element: Element) -> Value:
-    """A value in its computing type, as stored."""
+    """A value in its computing type, as stored.
+
+    What was widened has only the digits that are stored, and is not rounded again: for
+    bfloat16, whose numbers LLVM takes for integers, nothing later would see that.
+    """
     if element.computing == element:
         return value
+    if _is_widened(b, value, element):
+        return value.owner.operands[0]
     return b.op("arith.truncf", element.memory_name, value)
+
+
+def _is_widened(b: Builder, value: Value, element: Element) -> bool:
+    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.extf":
+        return False
+    source = value.owner.operands[0].type
+    if isinstance(source, ir.VectorType):
+        source = source.element_type
+    return source == b.type(element.memory_name, 0)
 
 
 def rounded(b: Builder, value: Value, element: Element) -> Value:

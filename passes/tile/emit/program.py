@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 from girih.dialects.bindings import ir
 from girih.dialects.types import buffer_type
-from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit import reduction, scan
 from girih.passes.tile.emit.builder import Builder
@@ -13,8 +12,8 @@ from girih.passes.tile.emit.indices import Indices
 from girih.passes.tile.emit.precision import decided_on
 from girih.passes.tile.emit.values import Values
 from girih.passes.tile.index import Affine, Coordinate
+from girih.passes.tile.interleaved import interleaved
 from girih.passes.tile.nodes import ReduceNode, ScanNode
-from girih.passes.tile.pairs import are_alternate
 from girih.passes.tile.pieces import Segment
 from girih.passes.tile.plan import (
     BLOCK_STEPS,
@@ -365,22 +364,15 @@ class Program:
         """Stores results; all are computed first, as they may overwrite operands."""
         for store in stores:
             self.values.value(store.node)
-        left = list(stores)
-        while left:
-            store, *left = left
-            self.builder.location = store.location
-            if left and self._is_row_of_pairs(store, left[0]):
-                other = left.pop(0)
-                nodes = (store.node, other.node)
-                self.values.store_pairs(store.buffer, store.offset, nodes)
-            else:
+        for row in interleaved(stores, self.indices.lanes):
+            self.builder.location = row[0].location
+            if len(row) > 1 and self.indices.lane_width:
+                nodes = [store.node for store in row]
+                self.values.store_in_turn(row[0].buffer, row[0].offset, nodes)
+                continue
+            for store in row:
+                self.builder.location = store.location
                 self.values.store(store.buffer, store.offset, store.node)
-
-    def _is_row_of_pairs(self, first: Store, second: Store) -> bool:
-        lanes = self.indices.lanes  # None in a segment of elements
-        if lanes is None or not are_alternate(first, second, lanes):
-            return False
-        return bool(self.indices.lane_width)
 
     # Reductions -----------------------------------------------------------------
 

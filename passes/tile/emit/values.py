@@ -276,21 +276,27 @@ class Values:
         b = self.indices.at(self.stack.depth, width)
         b.store(narrowed(b, value, element), buffer, *place, self._mask(width))
 
-    def store_pairs(
-        self, buffer_number: int, offset: Affine, nodes: tuple[Node, Node]
+    def store_in_turn(
+        self, buffer_number: int, offset: Affine, nodes: Sequence[Node]
     ) -> None:
-        """Stores two nodes' values alternately, the first one's from ``offset`` on."""
+        """Stores lane 0 of all nodes' values, from ``offset`` on, then lane 1."""
         buffer, element = self.buffers[buffer_number]
         shared, step, irregular = self.indices.split(offset)
         assert not irregular.terms, f"girih bug: a store at {offset}"
         width = self.indices.lane_width
         values = [self._widened_to(node, width) for node in nodes]
-        place, _ = self._place(shared, step, width)
         one, mask = self.indices.size(1), self._mask(width)
         b = self.indices.at(self.stack.depth, width)
-        row = b.alternating(*(narrowed(b, value, element) for value in values))
-        mask = None if mask is None else b.alternating(mask, mask)
-        b.store(row, buffer, place, one, mask)
+        values = [narrowed(b, value, element) for value in values]
+        rows = b.in_turn(values, element.bytes)
+        masks = [None] * len(rows)
+        if mask is not None:
+            masks = b.in_turn([mask] * len(values), element.bytes)
+        for row, inside in zip(rows, masks, strict=True):
+            place, _ = self._place(shared, step, width)
+            self.indices.at(self.stack.depth, width)
+            b.store(row, buffer, place, one, inside)
+            shared = shared + row.type.shape[0]
 
 
 # The method that computes each class of nodes; targets override some of them.

@@ -227,3 +227,28 @@
   %5 = "graph.slice"(%4) {starts = [0, 0], steps = array<i64: 1, 1>} : (tensor<8x33xf32>) -> tensor<8x32xf32>
   "tile.write"(%5, %y) : (tensor<8x32xf32>, !tile.buffer<f32, [8, 32], [32, 1]>) -> ()
 }) {domain = [8, 32], outputs = 1 : i64, reduced = array<i64>, sym_name = "every_third", symbols = []} : () -> ()
+
+// Bytes that lie apart are read 16 at a time: of more, none are read with shuffles.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.load"(%arg0, {{.*}} -> vector<16xi8>
+// CHECK: sym_name = "bytes_apart"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<ui8, [3, 640], [1, 3]>, %out: !tile.buffer<ui8, [3, 640], [640, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<ui8, [3, 640], [1, 3]>) -> tensor<3x640xui8>
+  "tile.write"(%0, %out) : (tensor<3x640xui8>, !tile.buffer<ui8, [3, 640], [640, 1]>) -> ()
+}) {domain = [3, 640], outputs = 1 : i64, reduced = array<i64>, sym_name = "bytes_apart", symbols = []} : () -> ()
+
+// A number that the program rounds is stored as it is, and not rounded again.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: [[ROUNDED:%.+]] = arith.truncf
+// CHECK-NOT: arith.truncf
+// CHECK: "tile.store"([[ROUNDED]], %arg1,
+// CHECK: sym_name = "rounded_once"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [640], [1]>, %out: !tile.buffer<bf16, [640], [1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [640], [1]>) -> tensor<640xbf16>
+  %1 = "graph.cast"(%0) : (tensor<640xbf16>) -> tensor<640xf32>
+  %2 = "graph.mul"(%1, %1) : (tensor<640xf32>, tensor<640xf32>) -> tensor<640xf32>
+  %3 = "graph.cast"(%2) : (tensor<640xf32>) -> tensor<640xbf16>
+  "tile.write"(%3, %out) : (tensor<640xbf16>, !tile.buffer<bf16, [640], [1]>) -> ()
+}) {domain = [640], outputs = 1 : i64, reduced = array<i64>, sym_name = "rounded_once", symbols = []} : () -> ()

@@ -43,3 +43,32 @@
   %1 = "graph.neg"(%0) : (tensor<64x2xf32>) -> tensor<64x2xf32>
   "tile.write"(%1, %out) : (tensor<64x2xf32>, !tile.buffer<f32, [64, 2], [2, 1]>) -> ()
 }) {domain = [64, 2], outputs = 1 : i64, reduced = array<i64>, sym_name = "one_formula", symbols = []} : () -> ()
+
+// Channels that become the last dim are computed together, and stored in turn: three
+// vectors in memory hold the lanes of three.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: "tile.loop"
+// CHECK-COUNT-3: "tile.load"(%arg0, {{.*}} -> vector<16xf32>
+// CHECK: [[TWO:%.+]] = vector.shuffle {{.*}} [0, 16, -1, 1, 17, -1,
+// CHECK-NEXT: [[ALL:%.+]] = vector.shuffle [[TWO]], {{.*}} [0, 1, 16, 3, 4, 17,
+// CHECK: "tile.store"([[ALL]], %arg1, {{.*}}, %c1,
+// CHECK-COUNT-2: "tile.store"({{.*}}, %arg1, {{.*}}, %c1,
+// CHECK-NOT: "tile.store"
+// CHECK: sym_name = "channels"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [64, 3], [1, 64]>, %out: !tile.buffer<f32, [64, 3], [3, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [64, 3], [1, 64]>) -> tensor<64x3xf32>
+  %1 = "graph.neg"(%0) : (tensor<64x3xf32>) -> tensor<64x3xf32>
+  "tile.write"(%1, %out) : (tensor<64x3xf32>, !tile.buffer<f32, [64, 3], [3, 1]>) -> ()
+}) {domain = [64, 3], outputs = 1 : i64, reduced = array<i64>, sym_name = "channels", symbols = []} : () -> ()
+
+// A last dim that input and output have alike, and that fills a vector, stays one.
+// CHECK-LABEL: "tile.kernel"
+// CHECK-NOT: vector.shuffle
+// CHECK: sym_name = "full_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f64, [64, 7], [8, 1]>, %out: !tile.buffer<f64, [64, 7], [7, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f64, [64, 7], [8, 1]>) -> tensor<64x7xf64>
+  %1 = "graph.neg"(%0) : (tensor<64x7xf64>) -> tensor<64x7xf64>
+  "tile.write"(%1, %out) : (tensor<64x7xf64>, !tile.buffer<f64, [64, 7], [7, 1]>) -> ()
+}) {domain = [64, 7], outputs = 1 : i64, reduced = array<i64>, sym_name = "full_rows", symbols = []} : () -> ()
