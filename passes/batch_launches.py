@@ -5,7 +5,7 @@ Requires:
     kernels.
 
 Establishes:
-    Launches of an elementwise kernel in a native call, of which none touches what
+    Launches of a pointwise kernel in a native call, of which none touches what
     another one writes, are one launch of a copy of the kernel with `sets`: the programs
     of all are in one grid. There are at most `sets` of them in a launch, fewer where
     their arguments would take more than `parameter-bytes`. An optimizer's step has a
@@ -37,7 +37,14 @@ from dataclasses import dataclass, field
 from girih.dialects import host
 from girih.dialects.bindings import ir
 from girih.dialects.definition import has_any
-from girih.dialects.traits import ELEMENTWISE, TRANSFERS
+from girih.dialects.traits import (
+    ASSEMBLES,
+    CREATES,
+    ELEMENTWISE,
+    REINDEXES,
+    TRANSFERS,
+    VIEW,
+)
 from girih.dialects.types import buffer_parts, element_of
 from girih.passes.convert_graph_to_host.layout import Layout, elements
 from girih.passes.lifetimes import buffer_bytes, launches_of, storage_roots
@@ -68,7 +75,7 @@ def run(op: ir.OpView, options: BatchOptions) -> None:
     kernels = {
         item.sym_name: item
         for item in items
-        if item.operation.name == "tile.kernel" and is_elementwise(item)
+        if item.operation.name == "tile.kernel" and is_pointwise(item)
     }
     made: dict[str, ir.OpView] = {}
     for function in items:
@@ -82,14 +89,15 @@ def run(op: ir.OpView, options: BatchOptions) -> None:
         _drop_unused(body, kernels)
 
 
-def is_elementwise(kernel: ir.OpView) -> bool:
+_POINTWISE = ASSEMBLES, CREATES, ELEMENTWISE, REINDEXES, TRANSFERS, VIEW
+"""What an op does that computes each point of a domain by itself."""
+
+
+def is_pointwise(kernel: ir.OpView) -> bool:
     """Whether a kernel's programs share nothing: there are no sums in it."""
     if kernel.reduced or kernel.closing or kernel.sets is not None:
         return False
-    return all(
-        op.name == "graph.constant" or has_any(op, ELEMENTWISE, TRANSFERS)
-        for op in kernel.block.operations
-    )
+    return all(has_any(op, *_POINTWISE) for op in kernel.block.operations)
 
 
 _Spans = dict[ir.Value, list[range]]

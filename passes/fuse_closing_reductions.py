@@ -22,7 +22,9 @@ After::
         {closing = array<i64: 2>, domain = [64, 31, 1000], reduced = array<i64: 1>}
 
 It leaves fusions alone where programs would be too few or too long: a program has all
-elements along the reduced and the closing dims.
+elements along the reduced and the closing dims. Where a sum goes along all dims but the
+last, ``closing_parts`` shares the rows out, and a second fusion sums what the programs
+have.
 """
 
 from __future__ import annotations
@@ -35,13 +37,14 @@ from girih.dialects.definition import has, has_any
 from girih.dialects.dims import Size, product
 from girih.dialects.traits import ELEMENTWISE, REDUCES
 from girih.passes.choices import named_text
+from girih.passes.closing_parts import PartsOptions, RowsAndColumns, is_large
 from girih.passes.graph_builder import function_bodies, make_fusion
 from girih.passes.registry import register_pass
 from girih.passes.remarks import remark
 
 
 @dataclass(frozen=True)
-class ClosingOptions:
+class ClosingOptions(PartsOptions):
     """What a program may have to do."""
 
     held: int = 1024
@@ -69,6 +72,44 @@ def run(op: ir.Operation, options: ClosingOptions) -> None:
                 if place is not None:
                     pair.join(place)
                     break
+        _share_rows_out(block, options)
+
+
+def _share_rows_out(block: ir.Block, options: PartsOptions) -> None:
+    """Joins reductions of rows with sums of columns of the same large operands."""
+    pending = [op for op in block.operations if _is_fusion(op)]
+    pending = [op for op in pending if is_large(op, options)]
+    while pending:
+        first = pending.pop(0)
+        for number, second in enumerate(pending):
+            pair = _rows_and_columns(first, second, options)
+            parts = pair.parts() if pair is not None else None
+            place = _place(first, second) if parts else None
+            if place is not None:
+                pair.join(place, parts)
+                del pending[number]
+                break
+
+
+def _rows_and_columns(
+    first: ir.OpView, second: ir.OpView, options: PartsOptions
+) -> RowsAndColumns | None:
+    """Which of two fusions sums columns, if one does."""
+    for rows, columns in ((first, second), (second, first)):
+        if 0 in columns.reduced and _is_plain_reduction(columns):
+            return RowsAndColumns(rows, columns, options)
+    return None
+
+
+def _place(first: ir.OpView, second: ir.OpView) -> ir.OpView | None:
+    """Before which of two ops both can stand; None where something is between."""
+    order = {op.operation: n for n, op in enumerate(first.operation.block.operations)}
+    start, end = order[first.operation], order[second.operation]
+    made = [v.owner for v in second.operands if isinstance(v, ir.OpResult)]
+    if all(order[owner] < start for owner in made):
+        return first
+    readers = [use.owner for value in first.results for use in value.uses]
+    return second if all(order[reader] > end for reader in readers) else None
 
 
 def _is_fusion(op: ir.OpView) -> bool:

@@ -44,6 +44,13 @@ def test_programs_are_the_same_ones_each_time():
         list(cases.select("cpu", 3, kinds=["nothing"]))
 
 
+def test_a_step_of_an_optimizer_is_defined_in_float16():
+    """Eager is what engines are compared with, so it must not divide 0 by 0."""
+    moment = torch.full((4,), 2e-5, dtype=torch.float16)
+    weight, _ = KINDS["adam-update"].function(moment * 0, moment, moment)
+    torch.testing.assert_close(weight, torch.full_like(weight, -1e-3))
+
+
 def test_sizes_stay_below_the_limit():
     for number in range(300):
         assert Draw(number, 1 << 12).rows(1 << 11) <= 2

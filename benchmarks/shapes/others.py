@@ -195,6 +195,11 @@ def variational(mean, logarithm, noise):
 
 @kind(_means, trains=False)
 def adam_update(weight, gradient, moment):
-    """A weight after a step of an optimizer, with its moment."""
-    new = moment.lerp(gradient, 0.1)
-    return weight - 1e-3 * new / (new.square().sqrt() + 1e-8), new
+    """A weight after a step of an optimizer, with its moment.
+
+    The step is computed in float32: in float16 small squares and 1e-8 are 0, and eager
+    divides 0 by 0.
+    """
+    new = moment.float().lerp(gradient.float(), 0.1)
+    step = 1e-3 * new / (new.square().sqrt() + 1e-8)
+    return (weight.float() - step).to(weight.dtype), new.to(moment.dtype)

@@ -18,7 +18,8 @@ from girih.passes.fuse.plan import FuseOptions, Placement, Reason, Refusal
 from girih.passes.fuse.program import Kind, Node, Program
 from girih.passes.fuse.shapes import exact_quotient
 
-# A shared operand counts if it has at least one element for so many of the domain.
+# A shared operand counts if it has at least one element for so many points of the
+# domain, and at most so many for each.
 _SHARED_PART = 2
 
 
@@ -309,7 +310,9 @@ class _Grouper:
 
     def _reads_much(self, group: Group, value: int) -> bool:
         """Returns whether a value has an element for most points of the domain."""
-        parts = exact_quotient(
-            product(group.placement.domain), product(self.program.values[value].shape)
-        )
+        points = product(group.placement.domain)
+        elements = product(self.program.values[value].shape)
+        parts = exact_quotient(points, elements)
+        if parts is None:  # the group reads the one half, or both at each point
+            parts = exact_quotient(elements, points)
         return isinstance(parts, int) and parts <= _SHARED_PART

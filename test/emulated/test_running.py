@@ -26,3 +26,24 @@ def test_every_level_before_triton_runs(device, tmp_path):
             assert device.launched
     with pytest.raises(girih.UnsupportedError, match="Run the file of level tile"):
         girih.run(last, *inputs)
+
+
+def test_moved_elements_of_many_are_one_launch(device):
+    """Halves that are swapped, transposes, pads: each point is computed by itself."""
+
+    def swapped(x):
+        low, high = x.chunk(2, dim=-1)
+        return torch.cat((-high, low), dim=-1) * 2 + x
+
+    def turned(x):
+        return torch.nn.functional.pad(x.mT, (1, 2)) + 1
+
+    def many(x, y, z):
+        moved = [swapped(each) for each in (x, y, z)]
+        return *moved, *(turned(each) for each in (x, y, z))
+
+    compiled = girih.compile(many, options={"fallback": False})
+    inputs = [torch.randn(37, 70) for _ in range(3)]
+    for actual, expected in zip(compiled(*inputs), many(*inputs), strict=True):
+        assert torch.equal(actual, expected)
+    assert len(device.launched) == 2

@@ -124,3 +124,32 @@ func.func @sums(%x: !b, %y: !b) -> (!s, !s) {
   }) : () -> ()
   "host.return"(%0, %1) : (!s, !s) -> ()
 }
+
+// -----
+
+!b = !tile.buffer<f32, [4, 6], [6, 1]>
+
+// Halves that are swapped: each point of a result is computed by itself, so two are one.
+// CHECK-LABEL: func.func @halves
+// CHECK: "host.launch"(%arg0, %arg1, {{.+}}) {kernel = @k0_x2, outputs = 2
+// CHECK-NOT: host.launch
+"tile.kernel"() ({
+^bb0(%x: !b, %out: !b):
+  %0 = "tile.read"(%x) : (!b) -> tensor<4x6xf32>
+  %1 = "graph.slice"(%0) {starts = [0, 3], steps = array<i64: 1, 1>} : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %2 = "graph.pad"(%1) {low = [0, 0], high = [0, 3], value = 0.0} : (tensor<4x3xf32>) -> tensor<4x6xf32>
+  %3 = "graph.iota"() {start = 0, step = 1} : () -> tensor<6xi64>
+  %4 = "graph.constant"() {value = 3} : () -> tensor<i64>
+  %5 = "graph.lt"(%3, %4) : (tensor<6xi64>, tensor<i64>) -> tensor<6xi1>
+  %6 = "graph.where"(%5, %2, %0) : (tensor<6xi1>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  "tile.write"(%6, %out) : (tensor<4x6xf32>, !b) -> ()
+}) {sym_name = "k0", outputs = 1, domain = [4, 6], reduced = array<i64>, symbols = []} : () -> ()
+func.func @halves(%x: !b, %y: !b) -> (!b, !b) {
+  %0 = "host.alloc"() : () -> !b
+  %1 = "host.alloc"() : () -> !b
+  "host.native"() ({
+    "host.launch"(%x, %0) {kernel = @k0, outputs = 1, symbols = []} : (!b, !b) -> ()
+    "host.launch"(%y, %1) {kernel = @k0, outputs = 1, symbols = []} : (!b, !b) -> ()
+  }) : () -> ()
+  "host.return"(%0, %1) : (!b, !b) -> ()
+}

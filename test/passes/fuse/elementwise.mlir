@@ -40,6 +40,34 @@ func.func @siblings(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// So do ops that read the halves of a tensor, each of them both, or one each.
+// CHECK-LABEL: func.func @halves
+// CHECK: graph.fusion
+// CHECK: graph.mul
+// CHECK-NOT: graph.yield
+// CHECK: graph.sub
+func.func @halves(%x: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 2>} : (tensor<8xf32>) -> tensor<4xf32>
+  %1 = "graph.slice"(%x) {starts = [1], steps = array<i64: 2>} : (tensor<8xf32>) -> tensor<4xf32>
+  %2 = "graph.mul"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = "graph.sub"(%1, %0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// Of a larger tensor they may read different parts.
+// CHECK-LABEL: func.func @quarters
+// CHECK: graph.fusion
+// CHECK: graph.yield
+// CHECK: graph.fusion
+// CHECK: graph.yield
+func.func @quarters(%x: tensor<16xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "graph.slice"(%x) {starts = [0], steps = array<i64: 1>} : (tensor<16xf32>) -> tensor<4xf32>
+  %1 = "graph.slice"(%x) {starts = [4], steps = array<i64: 1>} : (tensor<16xf32>) -> tensor<4xf32>
+  %2 = "graph.exp"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = "graph.sin"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @strangers
 // CHECK: graph.fusion
 // CHECK: graph.fusion
