@@ -136,6 +136,8 @@ def _without_guards(node: LoadNode | SelectNode, table: NodeTable) -> Node:
         is_known = guard.expression.is_const and all(isinstance(n, int) for n in ends)
         if not is_known:
             left = (*left, guard)
+        elif guard.low >= guard.high:
+            left = (*left, guard)  # of nothing: what checks its indices stays
         elif not guard.low <= guard.expression.const < guard.high:
             if isinstance(node, SelectNode):
                 return node.operands[1]
