@@ -81,7 +81,9 @@ def _fold(norm: ir.OpView, convolution: ir.OpView) -> None:
     inputs = [value for value in given if value is not None]
     numbers = iter(range(len(inputs)))
     arguments = [None if each is None else OperandRef(next(numbers)) for each in given]
-    b = GraphBuilder(convolution)
+    # Here all numbers of the norm have been made.
+    b = GraphBuilder(norm)
+    b.loc = convolution.location
     folded = OPS["graph.extern"].build(
         [inputs],
         {

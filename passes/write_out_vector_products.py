@@ -70,32 +70,37 @@ def run(op: ir.Operation, options: VectorProductOptions) -> None:
     if options.target != "cpu":
         return
     for block in function_bodies(op):
-        found = [(inner, _product_of(inner)) for inner in block.operations]
-        products = [(inner, x) for inner, x in found if x is not None]
-        for inner, product in products:
-            _replace(inner, product)
-        if products:
+        found = [inner for inner in block.operations if _is_replaced(inner)]
+        for inner in found:
+            # Read again: a product before it has given way to another value.
+            _replace(inner, _read(inner))
+        if found:
             erase_dead_ops(block)
 
 
-def _product_of(op: ir.Operation | ir.OpView) -> Product | None:
-    """The product that an op computes, if a kernel should."""
+def _read(op: ir.OpView) -> Product | None:
+    """The product that an op computes, by a matrix as it lies."""
     product = read_product(op)
-    if product is None:
-        return None
-    is_own = True
+    if product is None or not product.turned:
+        return product
     turned = GraphBuilder(op).producer(product.weight, "permute")
-    if product.turned and turned is not None:
-        if tuple(turned.permutation) != (1, 0):
-            return None
-        is_own = has_one_use(product.weight)
-        product = Product(product.x, turned.operands[0], False, product.bias)
-    if not _gains(product):
+    if turned is None:
+        return product
+    if tuple(turned.permutation) != (1, 0):
         return None
+    return Product(product.x, turned.operands[0], False, product.bias)
+
+
+def _is_replaced(op: ir.OpView) -> bool:
+    """Whether an op is a product that a kernel should compute."""
+    product = _read(op)
+    if product is None or not _gains(product):
+        return False
     # Several kernels would each compute the matrix.
-    weight = product.weight
-    is_shared = not is_own or not has_one_use(weight)
-    return None if is_shared and _is_elementwise(weight) else product
+    given = read_product(op).weight
+    is_own = given == product.weight or has_one_use(given)
+    is_shared = not is_own or not has_one_use(product.weight)
+    return not (is_shared and _is_elementwise(product.weight))
 
 
 def _gains(product: Product) -> bool:

@@ -129,6 +129,14 @@ def test_models_with_channels_last(batch, channels, size, of_weights):
     assert packed[0] == packed[1] > 2
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_norms_of_instances(batch):
+    """Their numbers are computed behind the convolution, of one image folded."""
+    norm = nn.InstanceNorm2d(4, affine=True, track_running_stats=True)
+    module = settle(nn.Sequential(nn.Conv2d(3, 4, 3), norm, nn.ReLU()))
+    assert_like(frozen(module), module, torch.randn(batch, 3, 12, 12))
+
+
 @pytest.mark.parametrize("size", [14, 28, 56])
 def test_windows_do_not_compute_expensive_ops_again(size):
     """A stride of 2 lets windows of 3 x 3 read each pixel 2.25 times."""

@@ -95,3 +95,30 @@ def test_gradients(dtype):
         scale = theirs.grad.abs().max()
         error = (ours.grad.double() - theirs.grad).abs().max() / scale
         assert error < TOLERANCE[dtype]
+
+
+CHAINS = {
+    "linear": lambda x, a, b: F.linear(F.linear(x, a), b),
+    "turned": lambda x, a, b: (x @ a.t()) @ b.t(),
+    "matrices": lambda x, a, b: (x @ a.t().contiguous()) @ b.t().contiguous(),
+    "low rank": lambda x, a, b: F.linear(x, b @ a) + F.linear(F.linear(x, a), b),
+    "three": lambda x, a, b: F.linear(F.linear(F.linear(x, a), b), b.t()),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("inner", [4, 64, 320])
+@pytest.mark.parametrize("freezing", [False, True])
+def test_products_of_products(name, inner, freezing):
+    """Nothing stands between them, so one pass replaces both."""
+    torch.manual_seed(0)
+    a, b = torch.randn(inner, 320) / 16, torch.randn(400, inner) / 16
+    x, function = torch.randn(1, 320), CHAINS[name]
+    module = torch.nn.Module()
+    module.a, module.b = torch.nn.Parameter(a), torch.nn.Parameter(b)
+    module.forward = lambda x: function(x, module.a, module.b)
+    options = {"fallback": False, "freezing": freezing}
+    with torch.no_grad():
+        found = girih.compile(module, options=options)(x)
+        expected = function(x.double(), a.double(), b.double())
+    assert (found.double() - expected).abs().max() < 1e-5 * expected.abs().max()
