@@ -7,9 +7,10 @@ from girih.passes.convert_tile_to_tt import driver  # noqa: F401  (registers rul
 from girih.passes.convert_tile_to_tt.lowering import RULES, lowers
 
 # Kernels and grids are functions; reads and writes are scheduled before; scratch is a
-# cache of processors, which schedules for GPUs do not use.
+# cache of processors, which schedules for GPUs do not use, nor do they fetch into one.
 WITHOUT_RULE = {
-    *("tile.kernel", "tile.grid", "tile.read", "tile.write", "tile.scratch"),
+    *("tile.kernel", "tile.grid", "tile.read", "tile.write"),
+    *("tile.scratch", "tile.prefetch"),
     "tile.call",  # made for processors: devices have their own functions
 }
 
