@@ -14,11 +14,9 @@ DEBUG_PYTHON ?= python3.11-dbg
 CAPTURE_TESTS ?= test/frontend/capture
 OTHER_VENV = build/venv-$(notdir $(PYTHON))
 LIT_FLAGS ?= -sv
-# Processes of pytest: most tests compile, which keeps one core busy. Some wait, for time
-# limits and for processes that they start: with as many as there are cores these were
-# idle for a seventh of the time (2026-11-28). Each takes 1.5 GB of memory.
-TEST_JOBS ?= $(shell $(PYTHON) -c \
-	'import os; print(len(os.sched_getaffinity(0)) + 1)')
+# Processes of pytest: most tests compile, which keeps one core busy. One more than there
+# are cores took 174 s instead of 166 for a part of the tests (two cores, 2026-11-28).
+TEST_JOBS ?= auto
 PYTEST_FLAGS ?=
 SINCE ?=
 CHECK_FLAGS ?=
