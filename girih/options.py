@@ -92,6 +92,12 @@ class Options:
     """Whether the first call of each compiled program writes its inputs beside its
     dumped IR, into `inputs.pt`, which `girih-run --inputs` takes. It has an effect with
     a dump folder only."""
+    emulate_precision_casts: bool = _option(
+        False, bool, torch="emulate_precision_casts"
+    )
+    """Whether kernels round to float16 or bfloat16 after each operation, as eager does.
+    By default they round where they store. Compensated sums of 16 bits need it, and
+    comparisons with eager are easier; kernels are slower."""
     fallback: bool = _option(True, bool)
     """Whether a graph that girih can't compile runs eager, with one warning. With False
     girih raises an error, as `fullgraph=True` does."""

@@ -28,11 +28,16 @@ After::
 It does not go on behind a sum, a product of matrices or another op of a library. The
 order of a sum is not eager's, so bits can't be, either; what a library op reads and
 returns is stored.
+
+With ``each-op``, all that kernels compute of 16 bits is rounded where eager stores it,
+whether an op jumps or not. The option ``emulate_precision_casts`` asks for it: a
+compensated sum (Kahan's) keeps in its compensation what the rounding of the sum lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from girih.dialects import types as ty
@@ -73,16 +78,30 @@ _EXACT = (
 _MOST_STEPS = 4
 
 
-@register_pass("round-before-jumps")
-def run(op: ir.Operation, options: None) -> None:
+@dataclass(frozen=True)
+class RoundOptions:
+    """Options of ``round-before-jumps``."""
+
+    each_op: bool = False
+    """Whether each result of an op is rounded, not only what decides a jump."""
+
+
+@register_pass("round-before-jumps", options=RoundOptions)
+def run(op: ir.Operation, options: RoundOptions) -> None:
     """Rounds what decides jumps to 16 bits."""
     for block in function_bodies(op):
         operations = list(block.operations)
         if any(_is_narrow(value) for each in operations for value in each.results):
-            _round(operations)
+            _round(operations, _all if options.each_op else _deciding)
 
 
-def _round(operations: Sequence[ir.OpView]) -> None:
+def _all(operations: Sequence[ir.OpView]) -> set[ir.OpView]:
+    """The ops of kernels."""
+    return {op for op in operations if role_of(op) is Role.PRIMITIVE}
+
+
+def _deciding(operations: Sequence[ir.OpView]) -> set[ir.OpView]:
+    """The ops of kernels on whose results jumps depend."""
     pending = [x for op in operations if _jumps(op) for x in op.operands]
     deciding: set[ir.OpView] = set()
     while pending:
@@ -93,6 +112,15 @@ def _round(operations: Sequence[ir.OpView]) -> None:
         if op not in deciding and role_of(op) is Role.PRIMITIVE:
             deciding.add(op)
             pending += _decided_by(op)
+    return deciding
+
+
+def _round(
+    operations: Sequence[ir.OpView],
+    choose: Callable[[Sequence[ir.OpView]], set[ir.OpView]],
+) -> None:
+    """Rounds the results of the ops that are chosen."""
+    deciding = choose(operations)
     # An op whose operand is replaced is another key, so all are chosen before.
     chosen = [
         (value, before)

@@ -69,11 +69,18 @@ def _addend(b: Builder, value: Any, dtype: torch.dtype) -> Operand:
     return rounded(b, value, dtype) if is_rounded else b.scalar(value, dtype)
 
 
-def _multiple(b: Builder, x: Operand, factor: Any) -> Operand:
-    """The second term of a sum."""
+def _sum(b: Builder, name: str, lhs: Operand, rhs: Operand, factor: Any) -> Operand:
+    """A sum or difference, whose second term is a multiple."""
     if isinstance(factor, (bool, int, float, complex)) and factor == 1:
-        return x
-    return b.mul(x, _addend(b, factor, x.dtype))
+        return b.binary(name, lhs, rhs)
+    dtype, factor = lhs.dtype, _addend(b, factor, rhs.dtype)
+    lhs, rhs, factor = _wide(b, lhs, rhs, factor)
+    return b.cast(b.binary(name, lhs, b.mul(rhs, factor)), dtype)
+
+
+def _wide(b: Builder, *values: Operand) -> list[Operand]:
+    """The operands of an op that eager rounds once, in the dtype it computes in."""
+    return [b.cast(x, torch.float32) if x.dtype in _HALVES else x for x in values]
 
 
 def _by_factor(b: Builder, name: str, self: Any, other: Any) -> Operand | None:
@@ -131,14 +138,13 @@ def add(b: Builder, self, other, alpha=1):
         if not alpha:
             rhs = b.constant(False, torch.bool)
         return logical(b, "logical_or", lhs, rhs)
-    return b.add(lhs, _multiple(b, rhs, alpha))
+    return _sum(b, "add", lhs, rhs, alpha)
 
 
 @imports("sub.Tensor", "sub.Scalar")
 def sub(b: Builder, self, other, alpha=1):
     """self - alpha * other."""
-    lhs, rhs = _addends(b, self, other)
-    return b.sub(lhs, _multiple(b, rhs, alpha))
+    return _sum(b, "sub", *_addends(b, self, other), alpha)
 
 
 @imports("rsub.Tensor", "rsub.Scalar")
@@ -240,14 +246,16 @@ def addcmul(b: Builder, self, tensor1, tensor2, value=1):
     x, y, z = promoted(b, self, tensor1, tensor2)
     if x.dtype == torch.bool:
         return NotImplemented
-    return b.add(x, b.mul(scaled(b, y, value), z))
+    dtype, (x, y, z) = x.dtype, _wide(b, x, y, z)
+    return b.cast(b.add(x, b.mul(scaled(b, y, value), z)), dtype)
 
 
 @imports("addcdiv")
 def addcdiv(b: Builder, self, tensor1, tensor2, value=1):
     """self + value * tensor1 / tensor2."""
     x, y, z = promoted(b, self, tensor1, tensor2)
-    return b.add(x, b.div(scaled(b, y, value), z))
+    dtype, (x, y, z) = x.dtype, _wide(b, x, y, z)
+    return b.cast(b.add(x, b.div(scaled(b, y, value), z)), dtype)
 
 
 @imports("lerp.Scalar", "lerp.Tensor")

@@ -17,6 +17,7 @@ from girih.options import Options
 from girih.passes.decompose import DecomposeOptions
 from girih.passes.fuse.plan import FuseOptions
 from girih.passes.partition.plan import PartitionOptions
+from girih.passes.round_before_jumps import RoundOptions
 from girih.passes.sink_permutes import SinkOptions
 from girih.passes.stages import CompilerTarget
 from girih.passes.write_out_convolutions import ConvolutionOptions
@@ -114,6 +115,7 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
             stores_weights=target == "cpu",
         ),
         "partition": PartitionOptions(target=target, memory_budget=budget),
+        "round-before-jumps": RoundOptions(each_op=options.emulate_precision_casts),
         "sink-permutes": SinkOptions(target=target),
         "write-out-convolutions": ConvolutionOptions(target=target),
         "write-out-reductions": ShortReductionOptions(target=target),

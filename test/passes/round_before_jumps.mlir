@@ -110,3 +110,21 @@ func.func @slope(%x: tensor<8xbf16>, %w: tensor<8xbf16>, %g: tensor<8xbf16>) -> 
   %4 = "graph.where"(%3, %2, %g) : (tensor<8xi1>, tensor<bf16>, tensor<8xbf16>) -> tensor<8xbf16>
   return %4 : tensor<8xbf16>
 }
+
+// -----
+
+// RUN: %girih-opt --pass-pipeline='round-before-jumps{each-op=true}' --split-input-file %s | filecheck %s --check-prefix=EACH
+
+// Every result is rounded, and what only moves elements is not.
+// EACH-LABEL: func.func @compensated
+// EACH: [[SUM:%.+]] = "graph.add"(%arg0, %arg1)
+// EACH-NEXT: [[WIDE:%.+]] = "graph.cast"([[SUM]]) : (tensor<8xbf16>) -> tensor<8xf32>
+// EACH-NEXT: [[NARROW:%.+]] = "graph.cast"([[WIDE]]) : (tensor<8xf32>) -> tensor<8xbf16>
+// EACH-NEXT: [[SIGNED:%.+]] = "graph.neg"([[NARROW]])
+// EACH-NEXT: "graph.add"([[SIGNED]], %arg0)
+func.func @compensated(%x: tensor<8xbf16>, %y: tensor<8xbf16>) -> tensor<8xbf16> {
+  %0 = "graph.add"(%x, %y) : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  %1 = "graph.neg"(%0) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %2 = "graph.add"(%1, %x) : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+  return %2 : tensor<8xbf16>
+}
