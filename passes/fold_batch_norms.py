@@ -1,11 +1,13 @@
 """``fold-batch-norms``: convolutions do what the batch norms after them did.
 
 In evaluation a batch norm multiplies each channel by a number and adds another one.
-Both depend on weights alone, and so do the weights of a convolution that does it.
+Both depend on weights alone, and so do the weights of a convolution that does it. A
+batch norm of several convolutions side by side is one of each.
 
 Requires: batch norms as the importer makes them, so before ``decompose``.
 Establishes: no batch norm in evaluation stands after a convolution of float32 or
-float64 whose result only it reads, where all weights of both are ``graph.static``.
+float64 whose result only it reads, or after several side by side, where all weights are
+``graph.static``.
 
 Results differ by rounding: the sum of x * w, times a scale, is now that of
 x * (w * scale). Weights that are infinite or NaN may differ in which of them comes out.
@@ -48,24 +50,64 @@ def _fold_in(function: ir.OpView) -> None:
     for norm in list(function.regions[0].blocks[0].operations):
         if norm.operation.name != "graph.batch_norm":
             continue
-        convolution = norm.x.owner
-        if not isinstance(convolution, ir.Block) and _folds(norm, constants):
-            _fold(norm, convolution.opview)
+        if not all(value in constants for value in list(norm.operands)[1:]):
+            continue
+        if _takes(norm.x, norm, constants):
+            _fold(norm, norm.x.owner.opview)
+        elif _is_beside(norm, constants):
+            for part in _parts(norm):
+                _fold(part, part.x.owner.opview)
 
 
-def _folds(norm: ir.OpView, constants: set[ir.Value]) -> bool:
-    convolution = norm.x.owner.opview
-    if convolution.operation.name != "graph.convolution" or not has_one_use(norm.x):
+def _takes(x: ir.Value, norm: ir.OpView, constants: set[ir.Value]) -> bool:
+    """Whether a value is made by a convolution that can do a norm's work."""
+    if isinstance(x.owner, ir.Block) or not has_one_use(x):
         return False
-    if str(norm.x.type.element_type) not in _ELEMENTS:
+    convolution, element = x.owner.opview, x.type.element_type
+    if convolution.operation.name != "graph.convolution":
+        return False
+    if str(element) not in _ELEMENTS:
         return False
     if convolution.transposed and convolution.groups != 1:
         return False
-    weights = [*list(norm.operands)[1:], *list(convolution.operands)[1:]]
-    element = norm.x.type.element_type
-    return all(
-        value in constants and value.type.element_type == element for value in weights
+    of_norm, of_convolution = (list(op.operands)[1:] for op in (norm, convolution))
+    return all(value in constants for value in of_convolution) and all(
+        value.type.element_type == element for value in (*of_norm, *of_convolution)
     )
+
+
+def _is_beside(norm: ir.OpView, constants: set[ir.Value]) -> bool:
+    """Whether a norm is one of several convolutions' channels, side by side."""
+    if isinstance(norm.x.owner, ir.Block) or not has_one_use(norm.x):
+        return False
+    concat = norm.x.owner.opview
+    if concat.operation.name != "graph.concat" or concat.dim != 1:
+        return False
+    return all(_takes(x, norm, constants) for x in concat.operands)
+
+
+def _parts(norm: ir.OpView) -> list[ir.OpView]:
+    """A norm of each of the values that stood side by side, in place of one of all."""
+    b, concat, start = GraphBuilder(norm), norm.x.owner.opview, 0
+    weights = (norm.weight, norm.bias, norm.running_mean, norm.running_var)
+    made = []
+    for x in concat.operands:
+        count = ty.shape_of(x.type)[1]
+        own = [
+            None if value is None else _slice(b, value, start, count)
+            for value in weights
+        ]
+        made.append(b.op("batch_norm", x, *own, eps=norm.eps))
+        start += count
+    b.replace(norm, b.op("concat", made, dim=1))
+    concat.operation.erase()
+    return [value.owner.opview for value in made]
+
+
+def _slice(b: GraphBuilder, value: ir.Value, start: int, count: int) -> ir.Value:
+    element = value.type.element_type
+    bounds = {"starts": (start,), "steps": (1,)}
+    return b.typed("slice", [value], (count,), element, **bounds)
 
 
 def _fold(norm: ir.OpView, convolution: ir.OpView) -> None:

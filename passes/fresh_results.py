@@ -43,7 +43,10 @@ FRESH_CALLS = frozenset(
     f"aten.{name}.default"
     for name in (*_BOTH_WAYS, *(f"{name}_backward" for name in _BOTH_WAYS), *_ONE_WAY)
 )
-_FAMILIES = ("mkldnn.", "girih.fold_batch_norm.")
+_FAMILIES = (
+    *("mkldnn.", "girih.fold_batch_norm."),
+    *("girih.add_windows.", "girih.add_identity."),
+)
 
 
 def has_fresh_results(op: ir.OpView) -> bool:

@@ -202,6 +202,8 @@ CONTRACTS: dict[str, Contract] = {
     "eliminate-common-subexpressions": _GRAPHS,
     "expand-math": Contract(("tile", "scalars"), ("tile", "scalars")),
     "fold-batch-norms": _GRAPHS,
+    "merge-convolutions": _GRAPHS,
+    "write-out-batch-norms": _GRAPHS,
     "fuse": _GRAPHS,
     "fuse-closing-reductions": _GRAPHS,
     "fuse-contractions": _GRAPHS,

@@ -182,6 +182,8 @@ def _pack(op: ir.OpView) -> None:
     )
     end, other = _sum_after(op)
     last, activation = _activation_after(end)
+    if other is not None and activation is not None and activation[0] != "relu":
+        last, activation = end, None  # of a sum torch's call applies no other one
     inputs = [op.x, weight]
     strides = [channels_innermost(images), _contiguous(weight)]
     result = channels_innermost(ty.shape_of(op.results[0].type))

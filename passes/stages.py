@@ -77,6 +77,16 @@ FOLD_BATCH_NORMS = _stage(
     "With freezing, weights of convolutions contain the batch norms that follow.",
     option="freezing",
 )
+MERGE_CONVOLUTIONS = _stage(
+    "merge-convolutions",
+    "With freezing, one convolution replaces several of one image that are added up.",
+    option="freezing",
+)
+WRITE_OUT_BATCH_NORMS = _stage(
+    "write-out-batch-norms",
+    "With freezing, what a batch norm multiplies by and adds is a constant.",
+    option="freezing",
+)
 PACK_CONVOLUTIONS = _stage(
     "pack-convolutions",
     "With freezing, oneDNN gets weights of convolutions in its own layout, and "
@@ -95,7 +105,14 @@ SPLIT_CONSTANTS = _stage(
     "girih calls it when a weight has changed.",
     option="freezing",
 )
-CONSTANTS = (FOLD_BATCH_NORMS, PACK_CONVOLUTIONS, PACK_PRODUCTS, SPLIT_CONSTANTS)
+CONSTANTS = (
+    FOLD_BATCH_NORMS,
+    MERGE_CONVOLUTIONS,
+    WRITE_OUT_BATCH_NORMS,
+    PACK_CONVOLUTIONS,
+    PACK_PRODUCTS,
+    SPLIT_CONSTANTS,
+)
 
 # Graphs ---------------------------------------------------------------------------
 

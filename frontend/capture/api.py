@@ -216,6 +216,7 @@ class Compiler:
             may_break=not self.settings.fullgraph,
             limits=self.settings.limits,
         )
+        call = replace(call, failed=functools.partial(self._site(call).ran, "bug"))
         failures = self._failures_at(call)
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures, f"the stance is {FAIL}"))

@@ -87,6 +87,7 @@ class Call:
         limits: How much one attempt may cost.
         says_compiling: What a program is told that asks whether it is compiled.
         broken_by: What ends the graph before the function does, or None.
+        failed: Told where a graph failed, and the program would not have.
     """
 
     function: Any
@@ -98,6 +99,7 @@ class Call:
     limits: Limits = Limits()
     says_compiling: bool = True
     broken_by: UnsupportedError | None = None
+    failed: Callable[[UnsupportedError], object] = str
 
     @property
     def keeps_numbers(self) -> bool:
@@ -248,7 +250,8 @@ class _Capture:
                 compiled = state.restoring(compiled, tracer.state)
         again = None
         if graph is not None and is_repeatable(tracer.graph):
-            again = runs_again(self.call.function.__qualname__)
+            name = self.call.function.__qualname__
+            again = runs_again(name, tracer.graph.fx, self.call.failed)
             rebuilder.run_again(again)
         if graph is not None and tracer.blocks:
             rebuilder.raise_at(tracer.blocks.place, tracer.roots)

@@ -17,6 +17,8 @@ from traceback import walk_tb
 import torch
 
 from girih import log
+from girih.errors import UnsupportedError
+from girih.frontend.capture.data_errors import errors_of
 from girih.frontend.capture.operations import is_torchs_own, name_of
 
 _LOG = log.logger("capture")
@@ -76,30 +78,68 @@ def _draws_nothing(node: torch.fx.Node) -> bool:
     return is_training is False
 
 
-def runs_again(name: str) -> Callable[[BaseException], bool]:
+def runs_again(
+    name: str, graph: torch.fx.Graph, tell: Callable[[UnsupportedError], object]
+) -> Callable[[BaseException], bool]:
     """Whether an error of a graph that can be repeated is left to Python.
 
     Args:
         name: Name of the function, for the log.
+        graph: The operations.
+        tell: Called where no operation raises such an error: then it is not the
+            program's, and Python will compute a result.
 
     Returns:
         A function of the error. True asks for the plain call; else the error is raised.
     """
+    expected = _expected(graph)
 
     def again(error: BaseException) -> bool:
         if not _is_about_data(error):
             return False
+        kind = type(error).__name__
         if _LOG.isEnabledFor(logging.INFO):
-            kind = type(error).__name__
             _LOG.info(
                 "%s runs as plain Python, because its graph failed: %s: %s",
                 name,
                 kind,
                 error,
             )
+        if not isinstance(error, (*expected, MemoryError, torch.OutOfMemoryError)):
+            tell(
+                UnsupportedError(
+                    "failed graph",
+                    f"{kind}: {str(error).splitlines()[0] if str(error) else name}",
+                    "The compiled graph failed, and no operation in it raises such an "
+                    "error in eager mode.",
+                    ("Please report this as a bug in girih.",),
+                )
+            )
         return True
 
     return again
+
+
+def _expected(graph: torch.fx.Graph) -> tuple[type[BaseException], ...]:
+    """The classes of what operations raise because of their data."""
+    found: set[type[BaseException]] = set()
+    for node in graph.nodes:
+        if not node.op.startswith("call"):
+            continue
+        found.update(errors_of(node))
+        if _has_computed_size(node.meta.get("val")):
+            return (Exception,)  # whether shapes fit is known when the graph runs
+    return tuple(found)
+
+
+def _has_computed_size(value: object) -> bool:
+    if isinstance(value, torch.Tensor):
+        return any(map(_has_computed_size, value.shape))
+    if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return False
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    return bool(free_unbacked_symbols(value))
 
 
 # Names of files of code that is made of graphs.

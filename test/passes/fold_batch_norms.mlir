@@ -36,3 +36,19 @@ func.func @written(%x: tensor<2x8x6x6xf32>, %w: tensor<8x8x3x3xf32> {graph.stati
   %2 = "graph.exp"(%mean) : (tensor<8xf32>) -> tensor<8xf32>
   return %1, %2 : tensor<2x8x6x6xf32>, tensor<8xf32>
 }
+
+// Two convolutions side by side: each gets its channels of the norm.
+// CHECK-LABEL: func.func @beside
+// CHECK-NOT: graph.batch_norm
+// CHECK: "graph.convolution"
+// CHECK: "graph.convolution"
+// CHECK: "graph.concat"
+// CHECK-NOT: graph.batch_norm
+// CHECK: return
+func.func @beside(%x: tensor<2x8x6x6xf32>, %v: tensor<4x8x1x1xf32> {graph.static}, %w: tensor<6x8x1x1xf32> {graph.static}, %gamma: tensor<10xf32> {graph.static}, %mean: tensor<10xf32> {graph.static}, %var: tensor<10xf32> {graph.static}) -> tensor<2x10x6x6xf32> {
+  %0 = "graph.convolution"(%x, %v) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x6x6xf32>, tensor<4x8x1x1xf32>) -> tensor<2x4x6x6xf32>
+  %1 = "graph.convolution"(%x, %w) {stride = array<i64: 1, 1>, padding = [0, 0], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x8x6x6xf32>, tensor<6x8x1x1xf32>) -> tensor<2x6x6x6xf32>
+  %2 = "graph.concat"(%0, %1) {dim = 1 : i64} : (tensor<2x4x6x6xf32>, tensor<2x6x6x6xf32>) -> tensor<2x10x6x6xf32>
+  %3 = "graph.batch_norm"(%2, %gamma, %mean, %var) {eps = 1.000000e-05 : f64, operandSegmentSizes = array<i32: 1, 1, 0, 1, 1>} : (tensor<2x10x6x6xf32>, tensor<10xf32>, tensor<10xf32>, tensor<10xf32>) -> tensor<2x10x6x6xf32>
+  return %3 : tensor<2x10x6x6xf32>
+}
