@@ -37,7 +37,7 @@ from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS
 from girih.dialects.dims import Dim
 from girih.passes.constant_values import constant_values
-from girih.passes.graph_builder import GraphBuilder, has_one_use
+from girih.passes.graph_builder import GraphBuilder, erase_dead_ops, has_one_use
 from girih.passes.registry import register_pass
 
 _ADD_WINDOWS = "girih.add_windows.default"
@@ -54,25 +54,24 @@ def run(op: ir.Operation, options: None) -> None:
 
 
 def _merge_in(function: ir.OpView) -> None:
-    constants = constant_values(function)
+    constants, is_changed = constant_values(function), False
     for op in list(function.regions[0].blocks[0].operations):
         if op.operation.name != "graph.add":
             continue
         made = _merged(op, constants)
-        if made is None:
-            continue
-        terms = [value.owner for value in op.operands]
-        GraphBuilder(op).replace(op, made)
-        for term in terms:
-            term.erase()
+        if made is not None:
+            GraphBuilder(op).replace(op, made)
+            is_changed = True
+    if is_changed:
+        erase_dead_ops(function.regions[0].blocks[0])
 
 
 def _merged(add: ir.OpView, constants: set[ir.Value]) -> ir.Value | None:
     """One convolution for a sum, where both terms are of one image."""
     if any(value.type != add.results[0].type for value in add.operands):
         return None
-    for values in (add.operands, reversed(list(add.operands))):
-        first, second = values
+    terms = [_without_zero(value) for value in add.operands]
+    for first, second in (terms, reversed(terms)):
         if not _is_convolution(first, constants):
             continue
         large = first.owner.opview
@@ -83,6 +82,20 @@ def _merged(add: ir.OpView, constants: set[ir.Value]) -> ir.Value | None:
         elif _is_norm(second, constants) and _has_middle(large, second.owner.opview):
             return _with_identity(add, large, second.owner.opview, constants)
     return None
+
+
+def _without_zero(value: ir.Value) -> ir.Value:
+    """A term but for zeros that only it adds: a sum that began with the number 0."""
+    while not isinstance(value.owner, ir.Block) and has_one_use(value):
+        op = value.owner.opview
+        if op.operation.name != "graph.add":
+            break
+        b = GraphBuilder(op)
+        left = [each for each in op.operands if b.number(each) != 0]
+        if len(left) != 1 or left[0].type != value.type:
+            break
+        (value,) = left
+    return value
 
 
 def _is_convolution(value: ir.Value, constants: set[ir.Value]) -> bool:

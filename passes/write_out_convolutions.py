@@ -10,7 +10,7 @@ convolutions are chosen.
 Establishes: with ``target=cpu``, no ``graph.convolution`` of f32 images has a window of
 one pixel, unless it is transposed, has groups or padding, or its sizes are symbolic;
 and none with the channels innermost has a group for each of at least 8 channels, unless
-it is transposed or dilated, or its sizes are symbolic. Otherwise nothing changes.
+it is transposed, or its sizes are symbolic. Otherwise nothing changes.
 
 Before::
 
@@ -97,22 +97,27 @@ def is_of_channels(op: ir.OpView) -> bool:
     if op.operation.name != "graph.convolution" or op.transposed:
         return False
     images, weight = (ty.shape_of(value.type) for value in (op.x, op.weight))
-    if len(weight) != 4 or tuple(op.dilation) != (1, 1):
+    if len(weight) != 4:
         return False
     sizes = (*images, *weight, *op.padding)
     if any(isinstance(size, Dim) for size in sizes) or 0 in (*images, *weight):
         return False
-    is_own = op.groups == images[1] == weight[0] and images[1] >= _LEAST_CHANNELS
+    is_own = op.groups == images[1] and images[1] >= _LEAST_CHANNELS
     return is_own and str(op.x.type.element_type) == "f32"
 
 
 def _sum_windows(op: ir.OpView) -> None:
     """Writes a convolution of channels as sums over windows."""
     b = GraphBuilder(op)
-    count, channels, height, width = ty.shape_of(op.x.type)
-    *_, rows, columns = ty.shape_of(op.weight.type)
+    count, groups, height, width = ty.shape_of(op.x.type)
+    channels, _, rows, columns = ty.shape_of(op.weight.type)
     element = op.x.type.element_type
     x = b.op("permute", op.x, permutation=(0, 2, 3, 1))
+    if channels != groups:  # several results of each channel
+        x = b.reshape(x, (count, height, width, groups, 1))
+        shape = (count, height, width, groups, channels // groups)
+        x = b.typed("broadcast_to", [x], shape, element)
+        x = b.reshape(x, (count, height, width, channels))
     up, left = op.padding
     if (up, left) != (0, 0):
         sides = (0, up, left, 0)
@@ -120,10 +125,16 @@ def _sum_windows(op: ir.OpView) -> None:
         x = b.typed("pad", [x], shape, element, low=sides, high=sides, value=0.0)
     _, _, high, wide = ty.shape_of(op.results[0].type)
     down, right = op.stride
-    shape = (count, high, *ty.shape_of(x.type)[2:], rows)
+    # A window contains what lies between the elements that count.
+    reach = [(n - 1) * d + 1 for n, d in zip((rows, columns), op.dilation, strict=True)]
+    shape = (count, high, *ty.shape_of(x.type)[2:], reach[0])
     x = b.typed("window", [x], shape, element, dim=1, step=down)
-    shape = (count, high, wide, channels, rows, columns)
+    shape = (count, high, wide, channels, *reach)
     x = b.typed("window", [x], shape, element, dim=2, step=right)
+    if tuple(op.dilation) != (1, 1):
+        shape, steps = (count, high, wide, channels, rows, columns), (1, 1, 1, 1)
+        apart = {"starts": (0,) * 6, "steps": (*steps, *op.dilation)}
+        x = b.typed("slice", [x], shape, element, **apart)
     weight = b.reshape(op.weight, (channels, rows, columns))
     y = b.op("reduce_sum", b.op("mul", x, weight), dims=(4, 5))
     y = b.reshape(y, (count, high, wide, channels))

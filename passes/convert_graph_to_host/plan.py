@@ -25,6 +25,7 @@ from . import layout as layouts
 from .accumulated import accumulated
 from .in_place import is_last_reader, plan_in_place
 from .inserted import Inserts, plan_inserts
+from .inside import layouts_inside
 from .joined import Part, parts_of_concats
 from .kernel_ops import runs_in_kernel
 from .kernels import iteration_space
@@ -393,7 +394,11 @@ class _Planner:
         if wanted is not None and not layouts.repeats(shape, wanted):
             return Layout(shape, wanted)
         row_major = layouts.contiguous(shape)
-        found = self._layouts_of_inputs(op, shape) or [row_major]
+        found = self._layouts_of_inputs(op, shape)
+        if not found and op.name == "graph.fusion":
+            layouts_of = {v: self.places[v].layout for v in op.operands}
+            found = layouts_inside(op, index, layouts_of, VIEWS)
+        found = found or [row_major]
         if row_major in found or _is_copied_by_reshape(result, found[0]):
             return row_major
         return found[0]

@@ -47,6 +47,29 @@ def test_network(case, freezing):
     assert girih.report(compiled).graphs[0].externs == 0
 
 
+@pytest.mark.parametrize("freezing", [False, True])
+@pytest.mark.parametrize(
+    ("times", "window", "stride", "dilation"),
+    [(2, 7, 2, 1), (3, 3, 1, 1), (1, 3, 1, 2), (2, 3, 1, (3, 2)), (1, 5, 2, 2)],
+)
+def test_several_results_and_dilated_windows(times, window, stride, dilation, freezing):
+    torch.manual_seed(0)
+    padding = window // 2 * (dilation if isinstance(dilation, int) else 1)
+    model = nn.Sequential(
+        nn.Conv2d(12, 12, 1),
+        nn.ReLU(),
+        nn.Conv2d(12, 12 * times, window, stride, padding, dilation, groups=12),
+        nn.BatchNorm2d(12 * times),
+        nn.ReLU(),
+    ).eval()
+    x = torch.randn(2, 12, 15, 13).to(memory_format=torch.channels_last)
+    options = {"fallback": False, "freezing": freezing}
+    compiled = girih.compile(model, fullgraph=True, options=options)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), model(x))
+    assert girih.report(compiled).graphs[0].externs == 0
+
+
 def test_borders_do_not_meet_infinities():
     """What a window reads beside the image is zero, whatever lies there in memory."""
     model = nn.Conv2d(16, 16, 3, padding=1, groups=16)
