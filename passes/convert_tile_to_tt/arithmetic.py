@@ -89,6 +89,19 @@ def _rounded_source(op: ir.OpView) -> ir.Value | None:
     return rounding.operands[0] if is_known else None
 
 
+# 1 / x of a float32 x from 1 on, rounded correctly like `div.rn` but without a branch,
+# which keeps the elements of a thread from overlapping: the device's approximation and
+# a step of Newton's. Above 2**100 x is scaled down, as results may be subnormal; these
+# round twice. For infinity the approximation is 0, and `min` takes the place of an
+# invalid product by 1.
+INVERSE_ABOVE_ONE = (
+    "{ .reg .pred p; .reg .f32 s, x, r, e; setp.gt.f32 p, $1, 0f71800000;"
+    " selp.f32 s, 0f33800000, 0f3F800000, p; mul.rn.f32 x, $1, s;"
+    " rcp.approx.ftz.f32 r, x; neg.f32 x, x; fma.rn.f32 e, x, r, 0f3F800000;"
+    " min.f32 e, e, 0f3F800000; fma.rn.f32 r, r, e, r; mul.rn.f32 $0, r, s; }"
+)
+
+
 @lowers("arith.divf")
 def lower_divf(lowering: Lowering, op: ir.OpView) -> None:
     """Rounded to nearest, as eager's; Triton's own is approximate in float32.
@@ -99,12 +112,31 @@ def lower_divf(lowering: Lowering, op: ir.OpView) -> None:
     lhs, rhs = lowering.all(op.operands)
     is_rough = lowering.library == "cuda" and b.has_fastmath(op, "arcp")
     if element_of(lhs.type) == ir.F32Type.get() and not is_rough:
-        result = b.make("precise_divf", [lhs, rhs])
+        if lowering.library == "cuda" and _is_inverse_above_one(op):
+            result = b.assembled(INVERSE_ABOVE_ONE, rhs)
+        else:
+            result = b.make("precise_divf", [lhs, rhs])
     elif is_rough and b.has_fastmath(op, "afn") and _is_one(op.operands[0]):
         result = b.device_function("rcp.approx.ftz.f32", rhs)
     else:
         result = b.same("arith.divf", lhs, rhs)
     lowering.set(op, result)
+
+
+def _is_inverse_above_one(op: ir.OpView) -> bool:
+    """Whether an op is 1 / (1 + exp(x)), a sigmoid."""
+    one, sum_ = op.operands
+    owner = sum_.owner
+    if not _is_one(one) or not _is_made_by(sum_, "arith.addf"):
+        return False
+    return any(map(_is_one, owner.operands)) and any(
+        _is_made_by(value, "math.exp") for value in owner.operands
+    )
+
+
+def _is_made_by(value: ir.Value, name: str) -> bool:
+    owner = value.owner
+    return isinstance(owner, ir.OpView) and owner.operation.name == name
 
 
 def _is_one(value: ir.Value) -> bool:

@@ -57,3 +57,26 @@
     "tile.store"(%s, %y, %zero, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<4xi64>, !tile.buffer<i64, [4], [1]>, index, index) -> ()
   }) : (index, index) -> ()
 }) {sym_name = "lanes", symbols = [], outputs = 1 : i64, domain = [4], reduced = array<i64>} : () -> ()
+
+// A sigmoid's division has no branch: its divisor is 1 or more. Others' may be anything.
+// CHECK-LABEL: "tt.func"
+// CHECK: %[[E:.*]] = "tt.extern_elementwise"{{.*}}__nv_expf
+// CHECK: %[[D:.*]] = arith.addf {{.*}}, %[[E]]
+// CHECK: "tt.elementwise_inline_asm"(%[[D]]) {asm_string = "{{.*}}rcp.approx.ftz.f32{{.*}}"
+// CHECK: "tt.precise_divf"(%{{.*}}, %[[E]])
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [16], [1]>, %y: !tile.buffer<f32, [16], [1]>):
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %unit = arith.constant dense<1.0> : vector<16xf32>
+  "tile.grid"(%one, %one) ({
+  ^bb0(%pid: index):
+    %v = "tile.load"(%x, %zero, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!tile.buffer<f32, [16], [1]>, index, index) -> vector<16xf32>
+    %e = math.exp %v : vector<16xf32>
+    %d = arith.addf %unit, %e : vector<16xf32>
+    %s = arith.divf %unit, %d : vector<16xf32>
+    %r = arith.divf %unit, %e : vector<16xf32>
+    %t = arith.addf %s, %r : vector<16xf32>
+    "tile.store"(%t, %y, %zero, %one) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (vector<16xf32>, !tile.buffer<f32, [16], [1]>, index, index) -> ()
+  }) : (index, index) -> ()
+}) {sym_name = "sigmoid", symbols = [], outputs = 1 : i64, domain = [16], reduced = array<i64>} : () -> ()
