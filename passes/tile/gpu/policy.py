@@ -241,6 +241,10 @@ LARGEST_CLOSING = 16384
 # result, where those of neighbours lie at most so many elements apart.
 LARGEST_WINDOW = 64
 FARTHEST_WINDOWS = 8
+# Rows that are too long for a block of two, and so many of their elements a thread. A
+# training step of RMS norm in bf16 (H200, 2026-11-28) of 16384 x 4096 175 us, of 16384
+# x 8192 333; with 32 elements a thread 175 and 334, with 8 174.
+OF_CLOSING_ROW = 16
 # Few results a thread: loads that are far apart use its registers up. Maxima over 3 x 3
 # of 32 x 64 x 112 x 112 halves 0.052 ms (H100, 2026-11-26), with 4 results 0.076, with
 # 8 0.131, with 1 0.063; ATen 0.146.
