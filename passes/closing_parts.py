@@ -13,9 +13,10 @@ rows one after the other, and adds their columns up as it goes::
     %dw = "graph.fusion"(%parts) {domain = [256, 2048], reduced = array<i64: 0>}
 
 Backward passes of RMS norms in bf16 on an H200 (2026-11-28): 16384 x 2048 in 58 us in
-place of 93, 32768 x 1024 in 59 in place of 91. Rows of 4096 took 152 in place of 168,
-those of 8192 were slower: such a block leaves too few registers. 4096 x 4096, of which
-a half stays in the cache: no difference.
+place of 93, 32768 x 1024 in 59 in place of 91. Both passes of 16384 x 4096 in 175 us in
+place of 234, of 16384 x 8192 in 337 in place of 460, of 16384 x 5120 in 236 in place of
+299: a step takes one row of these, as two leave too few registers. 4096 x 4096, of
+which a half stays in the cache: no difference.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class PartsOptions:
     for both to be one kernel. Fewer may stay in the cache."""
     least_row: int = 512
     """Fewest elements of a row of such a kernel."""
-    row: int = 2048
+    row: int = 8192
     """Most elements of a row of such a kernel."""
     short_row: int = 1024
     """Rows of at most so many elements leave registers for twice as many instances of
@@ -60,7 +61,8 @@ _IDLE = 16
 """Of so many places for programs one may be empty."""
 _POINT_BYTES = 8
 """Most bytes that a point of the domain reads. Three steps of two rows of 2048 are
-under way, so two programs share the 227 KiB of a processor."""
+under way, so two programs share the 227 KiB of a processor; or of one row of 8192, for
+one program."""
 
 
 def is_large(fusion: ir.OpView, options: PartsOptions) -> bool:

@@ -116,5 +116,10 @@ def has_fastmath(op: ir.OpView, flag: str) -> bool:
 
 def device_function(instruction: str, operand: Value) -> Value:
     """What an instruction for float32 numbers of NVIDIA's GPUs makes of an operand."""
-    asm = {"asm_string": f"{instruction} $0, $1;", "constraints": "=f,f"}
+    return assembled(f"{instruction} $0, $1;", operand)
+
+
+def assembled(text: str, operand: Value) -> Value:
+    """What instructions for a float32 number $1 put into $0."""
+    asm = {"asm_string": text, "constraints": "=f,f"}
     return make("elementwise_inline_asm", [[operand]], asm, operand.type)

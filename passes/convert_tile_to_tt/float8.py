@@ -50,14 +50,13 @@ def lower_bitcast(lowering: Lowering, op: ir.OpView) -> None:
     lowering.set(op, value)
 
 
-@lowers("arith.truncf")
-def lower_truncf(lowering: Lowering, op: ir.OpView) -> None:
-    """The same op; to float8, instructions of the device."""
+def lower_narrowed_float8(lowering: Lowering, op: ir.OpView) -> bool:
+    """Lowers an `arith.truncf` to float8, and says whether it is one."""
     if not _has_float8(op.results[0].type):
-        lowering.keep(op)
-        return
+        return False
     operand = lowering.new(op.operands[0])
     lowering.set(op, _assembly(ENCODE, "=r,f,f,f,f", operand, b.integer(8)))
+    return True
 
 
 def lower_extended_float8(lowering: Lowering, op: ir.OpView) -> bool:

@@ -37,3 +37,14 @@ def test_programs(device, name, memory_format, dynamic, dtype):
             torch.testing.assert_close(actual, expected, rtol=rounding, atol=rounding)
             assert actual.stride() == PROGRAMS[name](x).stride()
     assert device.launched
+
+
+@pytest.mark.parametrize("sizes", [(300, 65), (70, 500), (1, 300), (1500, 1030)])
+def test_pairs_of_two_sets(device, sizes):
+    def gaussians(a, b):
+        return torch.exp(-(a[:, None] - b[None]).square().sum(-1)) + a[:, None, 0]
+
+    compiled = girih.compile(gaussians, options={"fallback": False})
+    points = [torch.randn(size, 3) for size in sizes]
+    torch.testing.assert_close(compiled(*points), gaussians(*points))
+    assert device.launched

@@ -150,7 +150,7 @@ def test_too_small_too_long_and_no_equal_parts(shape, options):
 
 @pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.float16))
 @pytest.mark.parametrize("function", JOINED, ids=lambda each: each.__name__)
-@pytest.mark.parametrize("shape", [(48, 24), (30, 130), (12, 513)], ids=str)
+@pytest.mark.parametrize("shape", [(48, 24), (30, 130), (12, 513), (12, 2050)], ids=str)
 def test_on_a_device(function, shape, dtype, device, monkeypatch):
     """Compiled for an emulated GPU."""
     options = GpuTarget.pass_options

@@ -130,10 +130,14 @@ def _share(subject: Subject) -> Share:
     has_erf = any(
         getattr(node, "name", "") in ("erf", "erfc") for node in subject.nodes
     )
-    share = policy.COSTLY if is_costly else policy.POINTWISE
+    of_processor = _of_processor(subject)
+    are_many = of_processor >= policy.MANY_COSTLY
+    share = policy.COSTLY if are_many else policy.FEWER_COSTLY
     if has_erf:
         share, is_costly = policy.WITH_ERF, False
-    return share.for_points(_of_processor(subject), is_costly=is_costly)
+    elif not is_costly:
+        share = policy.POINTWISE
+    return share.for_points(of_processor, is_costly=is_costly)
 
 
 def _is_costly(subject: Subject) -> bool:

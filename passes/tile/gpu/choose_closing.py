@@ -36,6 +36,9 @@ def choose_closing(subject: Subject) -> SchedulePlan:
     share = policy.CLOSING_NARROW if is_narrow else policy.CLOSING
     share = shared_out(subject, share, columns)
     blocks = _blocks(subject, columns, share)
+    if len(blocks) == 1:
+        of_thread = min(share.of_thread, policy.OF_CLOSING_ROW)
+        share = replace(share, of_thread=of_thread)
     grid = _grid(subject, blocks, share)
     reason = (
         f"{sizes_text(formula.parallel)} results of {sizes_text(formula.closing)}"
@@ -57,7 +60,10 @@ def _starts_anywhere(subject: Subject, columns: Coordinate) -> bool:
 
 
 def _blocks(subject: Subject, columns: Coordinate, share: Share) -> Blocks:
-    """The reduced coordinate whole, and the columns or what is next to it."""
+    """The reduced coordinate whole, and the columns or what is next to it.
+
+    A long row stands alone.
+    """
     formula = subject.formula
     (held,) = formula.reduced
     own = Block(held, policy.power_of_two(held.size))
@@ -65,6 +71,8 @@ def _blocks(subject: Subject, columns: Coordinate, share: Share) -> Blocks:
     if columns != held:
         most = policy.LARGEST_CLOSING // own.size
         space = max(space, min(policy.LEAST_CLOSING_COLUMNS, most))
+    if columns == held and space < 2:
+        return (own,)
     other = formula.closing[-1] if columns == held else columns
     is_looped = other in formula.closing
     block = Block(other, policy.block_of(other.size, max(space, 2)), is_looped)

@@ -66,9 +66,12 @@ def window_blocks(subject: Subject) -> tuple[Subject, tuple[Block, ...], Share]:
     """The kernel, blocks of its results, and what a program has of them.
 
     Short rows of results become one row. Longer ones are the columns of blocks, with
-    some rows where they are too short for a program.
+    some rows where they are too short for a program, or read what others read.
     """
     columns = _side(subject)
+    rows = _other_side(subject, columns)
+    if rows is not None:
+        return subject, *_blocks_of_pairs(subject, rows, columns)
     share = _share(subject, columns)
     is_short = known(columns.size, policy.LONG_WINDOWS) < policy.LONG_WINDOWS
     if is_short and share is not policy.FEW_WINDOWS_APART:
@@ -76,6 +79,39 @@ def window_blocks(subject: Subject) -> tuple[Subject, tuple[Block, ...], Share]:
         if joined is not None:
             return joined, *_blocks_of_row(joined)
     return subject, _blocks(subject, columns, share), share
+
+
+def _other_side(subject: Subject, columns: Coordinate) -> Coordinate | None:
+    """Rows of results of which each reads windows of its own beside those of columns.
+
+    So do distances of all pairs of points. None where there are none.
+    """
+    others = rest(subject.formula.parallel, columns)
+    if not others or known(columns.size, policy.GUESSED_SIZE) < policy.LEAST_PAIRED:
+        return None
+    rows, reduced = others[-1], frozenset(subject.formula.reduced)
+    sides = [
+        load.coordinates & {rows, columns}
+        for load in subject.loads
+        if load.coordinates & reduced
+    ]
+    are_apart = all(len(side) == 1 for side in sides)
+    is_pairing = are_apart and {rows} in sides and {columns} in sides
+    return rows if is_pairing and not is_gathered(subject, rows) else None
+
+
+def _blocks_of_pairs(
+    subject: Subject, rows: Coordinate, columns: Coordinate
+) -> tuple[tuple[Block, ...], Share]:
+    """Some of each set, and what a program has of them."""
+    sizes = (known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel)
+    of_processor = product(sizes) // subject.options.processors
+    most = next(n for least, n in policy.PAIRED_ROWS if of_processor >= least)
+    height = policy.block_of(rows.size, most)
+    width = policy.block_of(columns.size, policy.PAIRED_COLUMNS)
+    of_thread = height * policy.OF_PAIRED_ROW
+    share = Share(height * width, of_thread, stages=1)
+    return (Block(rows, height), Block(columns, width)), share
 
 
 def _blocks_of_row(subject: Subject) -> tuple[tuple[Block, ...], Share]:

@@ -86,6 +86,13 @@ POINTWISE = Share(1024, 8, stages=1)
 # Pointwise, much arithmetic: threads have independent elements to work on.
 # gelu by tanh: 0.96, with 32 elements a thread 0.77; ten operations: 0.77 (0.72).
 COSTLY = Share(1024, 16, stages=1)
+# So many of them for each processor, at least; else half as many a thread, as many as
+# fill the device. Programs of two warps are too many then. H200, 2026-11-28: SiLU and
+# product to float8 of 256 x 4096 3.5 us, with two warps 4.1, of 256 x 11008 6.8 (7.7);
+# gelu by tanh in bf16 of 2^20 3.0 (3.8), of 2^22 7.1 (7.7); ten operations in f32 of
+# 2^22 17.0 (19.6), of 2^20 5.8 (5.7).
+MANY_COSTLY = 32768
+FEWER_COSTLY = Share(1024, 8, stages=1)
 # erf is two polynomials: their coefficients stay in registers for many elements.
 # gelu of 512 x 2688 in bf16: 4.0 us, with 32 elements a thread in blocks of 1024 4.8; a
 # training step of 1365 x 12288 95 us (96) (H100, 2026-11-27).
@@ -234,6 +241,10 @@ CLOSING = Share(2048, 64, stages=3)
 # Where rows start anywhere, warps lie next to each other. 1997 x 31 x 1013, bf16: 0.64,
 # with one warp 0.49, with blocks of 4096 0.62.
 CLOSING_NARROW = Share(2048, 32, stages=3)
+# Rows that are too long for a block of two, and so many of their elements a thread. A
+# training step of RMS norm in bf16 (H200, 2026-11-28) of 16384 x 4096 175 us, of 16384
+# x 8192 333; with 32 elements a thread 175 and 334, with 8 174.
+OF_CLOSING_ROW = 16
 # What a warp loads next to each other, at least, and elements of a block, at most.
 LEAST_CLOSING_COLUMNS = 32
 LARGEST_CLOSING = 16384
@@ -270,6 +281,16 @@ FEW_WINDOWS = 16
 # (26.7, 27.8). Long rows stay: overlaps of 2000 x 2000 boxes 23.3 us, as one row with
 # two results 36.0. So do few windows apart: means over 7 x 7 of 64 x 16 x 28 x 28 in
 # training 5.8 us, as one row 6.1.
+# All pairs of two sets: a program has some of each, as the accesses of each thread to
+# both would be most of what it does. Rows of a block, from so many results for each
+# processor on; a thread has half as many results of each. H200, 2026-11-28: Gaussians
+# of distances in f32 of 4096 points 17.2 us, with 4 rows 19.0, with one 40.9, of 1024
+# points 2.8 us, with 8 rows 3.0, with one 3.8; overlaps of 2000 boxes 9.4 (10.3, 23.0),
+# of 300 boxes with 2 rows 1.8, with 4 rows 2.2.
+PAIRED_ROWS = ((16384, 8), (1024, 4), (0, 2))
+PAIRED_COLUMNS = 256
+OF_PAIRED_ROW = 2
+LEAST_PAIRED = 64
 LONG_WINDOWS = 256
 JOINED_WINDOWS = Share(256, 1, stages=1)
 MANY_JOINED_WINDOWS = Share(256, 2, stages=1)

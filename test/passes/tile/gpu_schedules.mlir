@@ -528,3 +528,43 @@
   %3 = "graph.tanh"(%2) : (tensor<8x4096xf16>) -> tensor<8x4096xf16>
   "tile.write"(%3, %y) : (tensor<8x4096xf16>, !tile.buffer<f16, [8, 4096], [4096, 1]>) -> ()
 }) {domain = [8, 4096], outputs = 1 : i64, reduced = array<i64>, sym_name = "few_gathered", symbols = []} : () -> ()
+
+// All pairs of two sets: a block has some of each.
+// CHECK-DAG: "tile.load"(%arg0, {{.*}} -> vector<8x1xf32>
+// CHECK-DAG: "tile.load"(%arg1, {{.*}} -> vector<1x256xf32>
+// CHECK: schedule = "windows: 4096 x 4096 results of 3 elements, {{.*}} 8 along d0 of 4096 x 256 along {{.*}}, 4 warps of 16 elements{{.*}}", sym_name = "pairs"
+"tile.kernel"() ({
+^bb0(%a: !tile.buffer<f32, [4096, 1, 3], [3, 3, 1]>, %b: !tile.buffer<f32, [1, 4096, 3], [12288, 3, 1]>, %y: !tile.buffer<f32, [4096, 4096, 1], [4096, 1, 1]>):
+  %0 = "tile.read"(%a) : (!tile.buffer<f32, [4096, 1, 3], [3, 3, 1]>) -> tensor<4096x1x3xf32>
+  %1 = "tile.read"(%b) : (!tile.buffer<f32, [1, 4096, 3], [12288, 3, 1]>) -> tensor<1x4096x3xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<4096x1x3xf32>, tensor<1x4096x3xf32>) -> tensor<4096x4096x3xf32>
+  %3 = "graph.abs"(%2) : (tensor<4096x4096x3xf32>) -> tensor<4096x4096x3xf32>
+  %4 = "graph.reduce_sum"(%3) {dims = array<i64: 2>} : (tensor<4096x4096x3xf32>) -> tensor<4096x4096x1xf32>
+  "tile.write"(%4, %y) : (tensor<4096x4096x1xf32>, !tile.buffer<f32, [4096, 4096, 1], [4096, 1, 1]>) -> ()
+}) {domain = [4096, 4096, 3], outputs = 1 : i64, reduced = array<i64: 2>, sym_name = "pairs", symbols = []} : () -> ()
+
+// A step takes one row where two would need too many registers.
+// CHECK: scf.for
+// CHECK: "tile.load"(%arg0, {{.*}} -> vector<8192xf32>
+// CHECK: num_stages = 3 : i64
+// CHECK: schedule = "closing: {{.*}} 8192 along {{.*}}, 16 warps{{.*}}", sym_name = "one_row"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [256, 64, 8192], [524288, 8192, 1]>, %y: !tile.buffer<f32, [256, 64, 1], [64, 1, 1]>, %z: !tile.buffer<f32, [256, 1, 8192], [8192, 8192, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [256, 64, 8192], [524288, 8192, 1]>) -> tensor<256x64x8192xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 2>} : (tensor<256x64x8192xf32>) -> tensor<256x64x1xf32>
+  %2 = "graph.mul"(%0, %1) : (tensor<256x64x8192xf32>, tensor<256x64x1xf32>) -> tensor<256x64x8192xf32>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<256x64x8192xf32>) -> tensor<256x1x8192xf32>
+  "tile.write"(%1, %y) : (tensor<256x64x1xf32>, !tile.buffer<f32, [256, 64, 1], [64, 1, 1]>) -> ()
+  "tile.write"(%3, %z) : (tensor<256x1x8192xf32>, !tile.buffer<f32, [256, 1, 8192], [8192, 8192, 1]>) -> ()
+}) {closing = array<i64: 1>, domain = [256, 64, 8192], outputs = 2 : i64, reduced = array<i64: 2>, sym_name = "one_row", symbols = []} : () -> ()
+
+// Much arithmetic of few points: more threads, and programs of at least four warps.
+// CHECK: schedule = "flat: 1048576 points, {{.*}} 512 along {{.*}}, 4 warps of 4 elements{{.*}}", sym_name = "costly"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1048576], [1]>, %y: !tile.buffer<f32, [1048576], [1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1048576], [1]>) -> tensor<1048576xf32>
+  %1 = "graph.tanh"(%0) : (tensor<1048576xf32>) -> tensor<1048576xf32>
+  %2 = "graph.exp"(%1) : (tensor<1048576xf32>) -> tensor<1048576xf32>
+  %3 = "graph.sin"(%2) : (tensor<1048576xf32>) -> tensor<1048576xf32>
+  "tile.write"(%3, %y) : (tensor<1048576xf32>, !tile.buffer<f32, [1048576], [1]>) -> ()
+}) {domain = [1048576], outputs = 1 : i64, reduced = array<i64>, sym_name = "costly", symbols = []} : () -> ()
