@@ -315,10 +315,17 @@ def _inline_conflict(
     members = [program.nodes[position] for position in producer.members]
     expensive = any(node.is_expensive for node in members)
     limit = options.max_expensive_recompute if expensive else options.max_recompute
-    if _recompute_factor(program, edges, expensive) > limit:
+    factor = _recompute_factor(program, edges, expensive)
+    if factor > 1:  # a concat computes all its parts at each point
+        factor *= max(_parts(node) for node in members)
+    if factor > limit:
         return Reason.EXPENSIVE if expensive else Reason.RECOMPUTED
     merged = _inlined(producer, consumer)
     return Reason.OPS if _emitted_ops(program, merged) > options.max_ops else None
+
+
+def _parts(node: Node) -> int:
+    return len(node.reads) if node.name == "concat" else 1
 
 
 def _is_closed(program: Program, producer: Placement, consumer: Placement) -> bool:
