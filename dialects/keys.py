@@ -112,8 +112,9 @@ to be zero where it is. If all arguments with one of the numbers are absent, the
 such derivative, and a backward function that computes it is another function."""
 
 EQUAL = "graph.equal"
-"""Result: it is a gradient, which in eager is one tensor with those of the same number.
-Without the attribute it has memory of its own, whatever it is equal to."""
+"""Result: it is a gradient, which in eager is one tensor with those of the same number,
+or a constant. Results of one number that are one value are one tensor. Without the
+attribute a result has memory of its own, whatever it is equal to."""
 
 PASSED = "graph.passed"
 """Result: it is a gradient, which in eager is a view of a cotangent. So it may share

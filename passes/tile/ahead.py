@@ -64,7 +64,7 @@ def ahead_of(
     sizes += [] if outer is None else [outer.size]
     if not all(isinstance(size, int) for size in sizes):
         return None
-    bytes_ = load.element.bits // 8
+    bytes_ = load.element.bytes
     is_one = lanes.size <= panel and outer is None
     if is_one or product(sizes) * bytes_ < l2_bytes // 2:
         return None

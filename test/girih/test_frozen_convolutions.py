@@ -88,3 +88,28 @@ def test_norms_beside_and_in_front(affine, tmp_path):
     programs = [p for p in tmp_path.glob("*-graph*") if "constants" not in p.name]
     fused = [next(each.glob("*fused.mlir")).read_text() for each in programs]
     assert fused and not any("rsqrt" in text for text in fused)
+
+
+class Twice(nn.Module):
+    """One convolution, or one with its norm, of two images."""
+
+    def __init__(self, normalised):
+        super().__init__()
+        self.convolution = nn.Conv2d(16, 16, 3, padding=1)
+        self.norm = nn.BatchNorm2d(16) if normalised else nn.Identity()
+
+    def forward(self, x):
+        y = self.norm(self.convolution(x)).tanh()
+        return (
+            self.norm(self.convolution(y))
+            + self.norm(self.convolution(x[..., 1:]))[..., :1]
+        )
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_a_convolution_that_is_called_again(normalised):
+    torch.manual_seed(0)
+    module = settle(Twice(normalised))
+    compiled = frozen(module)
+    for shape in ((1, 16, 8, 8), (2, 16, 9, 7)):
+        assert_like(compiled, module, torch.randn(shape))

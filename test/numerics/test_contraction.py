@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from samples import Sample, Spec, check_sample, each_dtype, mask
 from tensors import transposed
 
+import girih
+
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 FLOAT = (torch.float32,)
 IMAGE = (2, 6, 11, 13)
@@ -112,3 +114,17 @@ SAMPLES = (
 @pytest.mark.parametrize(("sample", "dtype"), each_dtype(SAMPLES))
 def test_contraction(sample, dtype):
     check_sample(sample, dtype, sums=True)
+
+
+@pytest.mark.parametrize("outer", [torch.float32, torch.bool, torch.int8])
+def test_what_a_product_is_combined_with_has_any_width(outer):
+    """Kernels fetch ahead what sums are combined with: a mask has bytes, too."""
+    torch.manual_seed(0)
+    x, w = torch.randn(4, 10), torch.randn(10, 10)
+    kept = (torch.rand(4, 10) > 0.3).to(outer)
+
+    def f(x, w, kept):
+        return (x @ w) * kept / 0.8
+
+    compiled = girih.compile(f, options={"fallback": False})
+    torch.testing.assert_close(compiled(x, w, kept), f(x, w, kept))

@@ -4,7 +4,7 @@
 // CHECK-SAME: %arg1: tensor<4xf32> {graph.static}, %arg2: tensor<4xf32> {graph.constant}
 // CHECK-NEXT: graph.mul"(%arg0, %arg2)
 // CHECK-NEXT: return
-// CHECK: func.func @constants(%arg0: tensor<4xf32> {graph.argument = 1 : i64, graph.static}) -> tensor<4xf32>
+// CHECK: func.func @constants(%arg0: tensor<4xf32> {graph.argument = 1 : i64, graph.static}) -> (tensor<4xf32> {graph.equal = 0 : i64})
 // CHECK-NEXT: [[Y:%.*]] = "graph.exp"(%arg0)
 // CHECK-NEXT: return [[Y]]
 func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {graph.static}) -> tensor<4xf32> {

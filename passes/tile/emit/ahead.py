@@ -76,7 +76,7 @@ class Fetching:
             for coordinate, value in (*self._next, *bound):
                 stack.enter_context(program.bound(coordinate, value))
             offset = program.indices.scalar(load.offset)
-            bytes_ = load.element.bits // 8
+            bytes_ = load.element.bytes
             offset = self._with("muli", offset, bytes_)
             return self._with("addi", offset, LINE_BYTES - bytes_)
 
@@ -102,7 +102,7 @@ def fetch_beside(
 ) -> None:
     """Fetches what a row of a block is combined with, some vectors of it."""
     grid, indices = program.grid, program.indices
-    bytes_ = load.element.bits // 8
+    bytes_ = load.element.bytes
     each = max(LINE_BYTES // (grid.width * bytes_), 1)
     buffer, _ = program.values.buffers[load.buffer]
     for start in columns[::each]:
