@@ -35,6 +35,7 @@ PASS_MODULES = {
     "group-launches": "girih.passes.group_launches",
     "hint-eviction": "girih.passes.hint_eviction",
     "hoist-loads": "girih.passes.hoist_loads",
+    "hoist-vectors": "girih.passes.hoist_vectors",
     "hold-bfloat16-as-bits": "girih.passes.hold_bfloat16_as_bits",
     "launch-products": "girih.passes.launch_products",
     "mark-aligned-arguments": "girih.passes.mark_aligned_arguments",

@@ -219,6 +219,7 @@ CONTRACTS: dict[str, Contract] = {
     "launch-products": _PROGRAMS,
     "llvm": _contract("cpu", "llvm"),
     "mark-aligned-arguments": _PROGRAMS,
+    "hoist-vectors": _GRAPHS,
     "narrow-intermediates": _GRAPHS,
     "pack-convolutions": _GRAPHS,
     "pack-products": _GRAPHS,

@@ -272,6 +272,11 @@ NARROW_INTERMEDIATES = _stage(
     "narrow-intermediates",
     "Kernels store 16-bit values instead of the same values in 32 bits.",
 )
+HOIST_VECTORS = _stage(
+    "hoist-vectors",
+    "On the CPU, a kernel of its own computes the root and the division of each "
+    "channel where the channels are innermost.",
+)
 CONVERT_TO_HOST = _stage(
     "convert-graph-to-host",
     "The graph is a launch program, and each fusion is an unscheduled kernel.",
@@ -442,6 +447,7 @@ CPU = CompilerTarget(
         FUSE_CONTRACTIONS,
         SELECT_PRODUCTS,
         NARROW_INTERMEDIATES,
+        HOIST_VECTORS,
         CONVERT_TO_HOST,
         SHARE_FLAT_KERNELS,
         GROUP_LAUNCHES,

@@ -16,6 +16,7 @@ from girih.dialects.bindings import ir
 from girih.options import Options
 from girih.passes.decompose import DecomposeOptions
 from girih.passes.fuse.plan import FuseOptions
+from girih.passes.hoist_vectors import HoistOptions
 from girih.passes.partition.plan import PartitionOptions
 from girih.passes.round_before_jumps import RoundOptions
 from girih.passes.sink_permutes import SinkOptions
@@ -118,6 +119,7 @@ def graph_options(options: Options, target: str) -> dict[str, Any]:
             small_row=_small_row(target),
             stores_weights=target == "cpu",
         ),
+        "hoist-vectors": HoistOptions(target=target),
         "partition": PartitionOptions(target=target, memory_budget=budget),
         "round-before-jumps": RoundOptions(each_op=options.emulate_precision_casts),
         "sink-permutes": SinkOptions(target=target),
