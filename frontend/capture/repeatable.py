@@ -127,8 +127,11 @@ def _expected(graph: torch.fx.Graph) -> tuple[type[BaseException], ...]:
         if not node.op.startswith("call"):
             continue
         found.update(errors_of(node))
-        if _has_computed_size(node.meta.get("val")):
+        value = node.meta.get("val")
+        if _has_computed_size(value):
             return (Exception,)  # whether shapes fit is known when the graph runs
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            found.add(RuntimeError)  # what stops a device is told by a later call
     return tuple(found)
 
 
