@@ -78,6 +78,10 @@ def _draws_nothing(node: torch.fx.Node) -> bool:
     return is_training is False
 
 
+# What may fail anywhere. So may a device that stopped, for any reason (CUDA's errors).
+_RESOURCES = (MemoryError, torch.OutOfMemoryError)
+
+
 def runs_again(
     name: str, graph: torch.fx.Graph, tell: Callable[[UnsupportedError], object]
 ) -> Callable[[BaseException], bool]:
@@ -105,7 +109,8 @@ def runs_again(
                 kind,
                 error,
             )
-        if not isinstance(error, (*expected, MemoryError, torch.OutOfMemoryError)):
+        is_expected = isinstance(error, (*expected, *_RESOURCES))
+        if not (is_expected or "cuda error" in str(error).lower()):
             tell(
                 UnsupportedError(
                     "failed graph",
@@ -127,11 +132,8 @@ def _expected(graph: torch.fx.Graph) -> tuple[type[BaseException], ...]:
         if not node.op.startswith("call"):
             continue
         found.update(errors_of(node))
-        value = node.meta.get("val")
-        if _has_computed_size(value):
+        if _has_computed_size(node.meta.get("val")):
             return (Exception,)  # whether shapes fit is known when the graph runs
-        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
-            found.add(RuntimeError)  # what stops a device is told by a later call
     return tuple(found)
 
 
