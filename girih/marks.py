@@ -42,10 +42,12 @@ class Disabled:
     Attributes:
         recursive: Neither are the functions that it calls.
         reason: Why, in the words of the program, or "".
+        is_marked: The program, or torch, marks it; else girih leaves it to Python.
     """
 
     recursive: bool = True
     reason: str = ""
+    is_marked: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def may_be_marked(function: Any) -> bool:
         return True
     if id(function) in _allowed or _TORCH_TABLES in sys.modules:
         return True
-    if getattr(function, "__code__", None) is _lazily_disabled_code():
+    code = getattr(function, "__code__", None)
+    if code is _lazily_disabled_code() or code is _lbfgs_code():
         return True
     return bool(_substitutes) and substitute_of(function) is not None
 
@@ -102,9 +105,12 @@ def disabled(function: Any) -> Disabled | None:
     if attributes and attributes.get(DISABLED) and _is_own(attributes, function):
         recursive = attributes.get(RECURSIVE, False)
         return Disabled(recursive, attributes.get(REASON) or "")
-    if getattr(function, "__code__", None) is _lazily_disabled_code():
+    code = getattr(function, "__code__", None)
+    if code is _lazily_disabled_code():
         recursive = inspect.getclosurevars(function).nonlocals.get("recursive", True)
         return Disabled(recursive, "torch marks it so")
+    if code is _lbfgs_code():
+        return Disabled(False, "It keeps lists that grow with each step", False)
     return None
 
 
@@ -119,6 +125,21 @@ def _lazily_disabled_code() -> types.CodeType | None:
     torch = sys.modules.get("torch")
     wrapper = torch and torch._disable_dynamo(lambda: None)
     return getattr(wrapper, "__code__", None)
+
+
+@functools.cache
+def _lbfgs_code() -> types.CodeType | None:
+    """The code of a step of L-BFGS, which torch.compile leaves alone, too.
+
+    What grows would be compiled for each length. The closure is compiled by itself.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    step = torch.optim.LBFGS.step
+    while hasattr(step, "__wrapped__"):
+        step = step.__wrapped__
+    return step.__code__
 
 
 def innermost(fn: Any) -> Any:

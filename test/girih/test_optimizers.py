@@ -457,3 +457,33 @@ def test_training_iteration(caplog: pytest.LogCaptureFixture) -> None:
         assert losses(True) == pytest.approx(expected, rel=1e-5)
     breaks = [r.getMessage() for r in caplog.records if "breaks" in r.name]
     assert all("backward()" in text for text in breaks)
+
+
+def test_lists_that_grow_with_each_step(caplog: pytest.LogCaptureFixture) -> None:
+    """L-BFGS keeps a history: its step is left to Python, its closure is compiled."""
+    x = torch.randn(32, 4, dtype=torch.float64)
+    losses = []
+    for is_compiled in (False, True):
+        torch.manual_seed(0)
+        module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 1))
+        module.double()
+        optimizer = torch.optim.LBFGS(module.parameters(), lr=0.05, max_iter=2)
+
+        def loss(module=module):
+            return (module(x) - x.sum(1, keepdim=True).sin()).square().mean()
+
+        def step(optimizer=optimizer, loss=loss):
+            def closure():
+                optimizer.zero_grad()
+                value = loss()
+                value.backward()
+                return value
+
+            return optimizer.step(closure)
+
+        if is_compiled:
+            step = girih.compile(step)
+        with caplog.at_level(logging.INFO, "girih.recompiles"):
+            losses.append(torch.stack([step().detach() for _ in range(12)]))
+    torch.testing.assert_close(*losses)
+    assert len(caplog.records) <= 3

@@ -49,16 +49,21 @@ def _following(function: Any, substitute: marks.Substitute) -> Callable:
     return model
 
 
+_REMOVE = "Remove the mark, or call the function outside of compiled code."
+_OUTSIDE = "Call it outside of compiled code, and compile what it calls."
+
+
 def _left_alone(function: Any, disabled: marks.Disabled) -> Callable:
     def model(tracer, /, *args, **kwargs):
         if not disabled.recursive:
             marks.leave_alone(marks.innermost(function))
         why = f" Its reason: {disabled.reason}" if disabled.reason else ""
+        by_mark = f"The program marks it with disable().{why}"
         unsupported(
             kind="function that must not be compiled",
             context=_name_of(function),
-            explanation=f"The program marks it with disable().{why}",
-            hints=("Remove the mark, or call the function outside of compiled code.",),
+            explanation=by_mark if disabled.is_marked else f"{disabled.reason}.",
+            hints=(_REMOVE if disabled.is_marked else _OUTSIDE,),
         )
 
     return model
