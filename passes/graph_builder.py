@@ -1,6 +1,6 @@
 """Building ``graph`` ops before an op that is being replaced."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from girih.dialects import keys
@@ -33,6 +33,41 @@ def erase_dead_ops(block: ir.Block) -> None:
 def has_one_use(value: ir.Value) -> bool:
     """Returns whether exactly one operand is ``value``."""
     return len(list(value.uses)) == 1
+
+
+def made_of(values: Iterable[ir.Value]) -> set[ir.Value]:
+    """Returns values with all that they are computed of, arguments too."""
+    found: set[ir.Value] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value not in found:
+            found.add(value)
+            if not isinstance(value.owner, ir.Block):
+                pending += value.owner.operands
+    return found
+
+
+def copy_ops(
+    block: ir.Block,
+    needed: Container[ir.Value],
+    copies: dict[ir.Value, ir.Value],
+    end: ir.InsertionPoint,
+) -> None:
+    """Copies the ops of a block that make some values.
+
+    Args:
+        block: the block.
+        needed: the values, with what they are made of.
+        copies: what stands for the block's arguments; gets what stands for the rest.
+        end: where the copies go.
+    """
+    for op in block.operations:
+        if any(result in needed for result in op.results):
+            copy = op.operation.clone(ip=end)
+            for place, value in enumerate(op.operands):
+                copy.operands[place] = copies[value]
+            copies.update(zip(op.results, copy.results, strict=True))
 
 
 def make_fusion(

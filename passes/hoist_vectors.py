@@ -42,7 +42,9 @@ from girih.passes.convert_graph_to_host.plan import plan_layouts
 from girih.passes.convert_graph_to_host.prepare import prepare
 from girih.passes.graph_builder import (
     GraphBuilder,
+    copy_ops,
     erase_dead_ops,
+    made_of,
     make_fusion,
 )
 from girih.passes.registry import register_pass
@@ -197,14 +199,7 @@ def _fusion_of(
     fusion: ir.OpView, values: Sequence[ir.Value], shape: tuple[int, ...]
 ) -> ir.OpView:
     """A fusion that yields copies of values of another one."""
-    needed: set[ir.Value] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if value not in needed:
-            needed.add(value)
-            if not isinstance(value.owner, ir.Block):
-                pending += value.owner.operands
+    needed = made_of(values)
     holder = ir.Operation.create(
         "graph.fusion",
         regions=1,
@@ -217,13 +212,7 @@ def _fusion_of(
         if argument in needed:
             copies[argument] = body.add_argument(argument.type, fusion.location)
             inputs.append(operand)
-    end = ir.InsertionPoint(body)
-    for op in block.operations:
-        if any(result in needed for result in op.results):
-            copy = op.operation.clone(ip=end)
-            for place, value in enumerate(op.operands):
-                copy.operands[place] = copies[value]
-            copies.update(zip(op.results, copy.results, strict=True))
+    copy_ops(block, needed, copies, ir.InsertionPoint(body))
     attributes = {"domain": shape, "reduced": ()}
     yielded = [copies[value] for value in values]
     return make_fusion(holder, inputs, yielded, attributes, fusion)

@@ -39,7 +39,7 @@ from girih.dialects.definition import has
 from girih.dialects.traits import VIEW
 from girih.passes.autograd.joint import Signature
 from girih.passes.constant_values import constant_values
-from girih.passes.graph_builder import erase_dead_ops
+from girih.passes.graph_builder import copy_ops, erase_dead_ops, made_of
 from girih.passes.registry import register_pass
 
 NAME = "constants"
@@ -91,14 +91,7 @@ def _make_constants(
 ) -> None:
     """The function that computes values, with what they are made of."""
     block = function.regions[0].blocks[0]
-    needed: set[ir.Value] = set()
-    pending = list(cuts)
-    while pending:
-        value = pending.pop()
-        if value not in needed:
-            needed.add(value)
-            if not isinstance(value.owner, ir.Block):
-                pending += value.owner.operands
+    needed = made_of(cuts)
     type_ = ir.TypeAttr.get(ir.FunctionType.get([], []))
     attributes = {"sym_name": ir.StringAttr.get(NAME), "function_type": type_}
     if keys.DEVICE in function.attributes:
@@ -119,12 +112,7 @@ def _make_constants(
             values[argument] = body.add_argument(argument.type, function.location)
             own = {keys.ARGUMENT: attr.INT.encode(number)}
             given.append(signature.arguments[number] | own)
-    for op in block.operations:
-        if any(result in needed for result in op.results):
-            copy = op.operation.clone(ip=end)
-            for place, value in enumerate(op.operands):
-                copy.operands[place] = values[value]
-            values.update(zip(op.results, copy.results, strict=True))
+    copy_ops(block, needed, values, end)
     ir.Operation.create("func.return", loc=function.location, ip=end)
     results = [values[value] for value in cuts]
     # Nobody writes a constant, so what turns out to be equal is one tensor.

@@ -38,9 +38,7 @@ def fold_batch_norm(
         The weight and the bias, row by row in memory, with the dtype of ``weight``.
     """
     with torch.no_grad():
-        scale = (variance.double() + eps).rsqrt()
-        if gamma is not None:
-            scale = scale * gamma
+        scale = _scale(gamma, variance, eps)
         shift = -mean.double() if bias is None else bias.double() - mean
         shift = shift * scale
         if beta is not None:
@@ -49,6 +47,12 @@ def fold_batch_norm(
         shape[dim] = -1
         folded = (weight * scale.reshape(shape)).to(weight.dtype)
         return [folded.contiguous(), shift.to(weight.dtype)]
+
+
+def _scale(gamma: Tensor | None, variance: Tensor, eps: float) -> Tensor:
+    """What a batch norm multiplies each channel by, in float64."""
+    scale = (variance.double() + eps).rsqrt()
+    return scale if gamma is None else scale * gamma
 
 
 def add_windows(large: Tensor, small: Tensor) -> list[Tensor]:
@@ -95,9 +99,7 @@ def add_identity(
         The weight and the bias, row by row in memory, with the dtype of ``weight``.
     """
     with torch.no_grad():
-        scale = (variance.double() + eps).rsqrt()
-        if gamma is not None:
-            scale = scale * gamma
+        scale = _scale(gamma, variance, eps)
         shift = -mean * scale
         for term in (bias, beta):
             if term is not None:
