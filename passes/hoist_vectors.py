@@ -6,10 +6,10 @@ memory. For an image with its channels innermost that is the dim of the channels
 the root and the division of a batch norm would be computed anew for each pixel.
 
 Requires: fusions as ``fuse`` leaves them; views between them as ``prepare`` takes them.
-Establishes: with ``target=cpu``, no fusion without reductions computes a division, a
-root or a function of elements that vary along the innermost dim of its first result,
-where its domain has at least 16 times as many points and at least 16384, and its sizes
-are known. Otherwise nothing changes.
+Establishes: with ``target=cpu``, no fusion computes a division, a root or a function
+of elements that vary along the innermost dim of its first result, where that has at
+least 16 times as many elements and at least 16384, and sizes are known. Otherwise
+nothing changes.
 
 Before::
 
@@ -23,7 +23,8 @@ After::
     %0 = "graph.fusion"(%x, %r) ({ ... }) {domain = [1, 96, 56, 56]}
 
 2026-11-28, AVX-512, one thread: a batch norm and ReLU of 1 x 256 x 56 x 56 with the
-channels innermost took 232 us, and 84 with the numbers of the channels given.
+channels innermost took 232 us, and 84 with the numbers of the channels given; behind a
+convolution of one pixel from 16 to 96 channels of 56 x 56 it added 63 us to 97.
 """
 
 from __future__ import annotations
@@ -91,11 +92,12 @@ def _hoist_in(function: ir.OpView) -> None:
 
 def _few_but_expensive(fusion: ir.OpView) -> list[ir.Value]:
     """Values of few elements that take expensive ops, and that others read."""
-    shape = tuple(fusion.domain)
-    if len(fusion.reduced) or fusion.closing or any(isinstance(s, Dim) for s in shape):
+    domain, shape = tuple(fusion.domain), _shape(fusion.results[0])
+    if fusion.closing or any(isinstance(size, Dim) for size in domain):
         return []
+    reduced = tuple(1 if n in fusion.reduced else size for n, size in enumerate(domain))
     points = prod(shape)
-    if points < _FEWEST_POINTS or _shape(fusion.results[0]) != shape:
+    if points < _FEWEST_POINTS or shape not in (domain, reduced):
         return []
     block = fusion.regions[0].blocks[0]
     *ops, last = block.operations

@@ -67,6 +67,27 @@ def test_batch_norms(training):
         torch.testing.assert_close(ours, expected)
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_behind_products(stride):
+    layers = nn.Sequential(nn.Conv2d(16, 48, 1, stride), nn.BatchNorm2d(48), nn.ReLU())
+    layers.eval()
+    x = _image(16, size=40)
+    compiled = girih.compile(layers, options={"fallback": False})
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), layers(x))
+
+
+def test_numbers_of_columns_behind_reductions():
+    def f(x, v):
+        y = torch.nn.functional.layer_norm(x, (96,))
+        return y / v.exp() + v.sigmoid()
+
+    x, v = torch.randn(400, 96), torch.randn(96)
+    compiled = girih.compile(f, options={"fallback": False})
+    torch.testing.assert_close(compiled(x, v), f(x, v))
+    assert _kernels(compiled) == 2
+
+
 def test_only_where_the_kernel_goes_along_them():
     f, v = PROGRAMS["root"], torch.randn(48)
     for x, kernels in (
