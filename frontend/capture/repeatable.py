@@ -78,8 +78,10 @@ def _draws_nothing(node: torch.fx.Node) -> bool:
     return is_training is False
 
 
-# What may fail anywhere. So may a device that stopped, for any reason (CUDA's errors).
+# What may fail anywhere; and parts of messages: a device has stopped, for any reason, or
+# a number that varies does not fit a dtype.
 _RESOURCES = (MemoryError, torch.OutOfMemoryError)
+_ANYWHERE = ("cuda error", "without overflow")
 
 
 def runs_again(
@@ -110,7 +112,7 @@ def runs_again(
                 error,
             )
         is_expected = isinstance(error, (*expected, *_RESOURCES))
-        if not (is_expected or "cuda error" in str(error).lower()):
+        if not (is_expected or any(part in str(error).lower() for part in _ANYWHERE)):
             tell(
                 UnsupportedError(
                     "failed graph",
@@ -129,11 +131,11 @@ def _expected(graph: torch.fx.Graph) -> tuple[type[BaseException], ...]:
     """The classes of what operations raise because of their data."""
     found: set[type[BaseException]] = set()
     for node in graph.nodes:
-        if not node.op.startswith("call"):
-            continue
-        found.update(errors_of(node))
-        if _has_computed_size(node.meta.get("val")):
-            return (Exception,)  # whether shapes fit is known when the graph runs
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymFloat) or _has_computed_size(value):
+            return (Exception,)  # whether it fits is known when the graph runs
+        if node.op.startswith("call"):
+            found.update(errors_of(node))
     return tuple(found)
 
 
