@@ -78,8 +78,8 @@ def _draws_nothing(node: torch.fx.Node) -> bool:
     return is_training is False
 
 
-# What may fail anywhere; and parts of messages: a device has stopped, for any reason, or
-# a number that varies does not fit a dtype.
+# What may fail anywhere; and parts of messages: a device has stopped, for any reason,
+# or a number that varies does not fit a dtype.
 _RESOURCES = (MemoryError, torch.OutOfMemoryError)
 _ANYWHERE = ("cuda error", "without overflow")
 
