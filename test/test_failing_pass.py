@@ -319,10 +319,10 @@ BREAKING = {
     moves_ops_behind_their_uses: ("graph", 3, "does not dominate this use"),
     launches_what_is_not_there: (
         "host",
-        4,
+        5,
         "a tile.kernel of the module, got @nowhere",
     ),
-    runs_what_is_not_there: ("host", 6, "'host.native' expected function to name"),
+    runs_what_is_not_there: ("host", 7, "'host.native' expected function to name"),
     calls_what_is_not_declared: ("cpu", 3, "'nowhere' does not reference a symbol"),
     casts_vectors_to_numbers: ("cpu", 3, "op requires the same shape for all operands"),
 }

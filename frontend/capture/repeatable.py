@@ -92,13 +92,13 @@ def runs_again(
     Args:
         name: Name of the function, for the log.
         graph: The operations.
-        tell: Called where no operation raises such an error: then it is not the
-            program's, and Python will compute a result.
+        tell: Called where no operation can fail: then the error is not the program's,
+            and Python will compute a result.
 
     Returns:
         A function of the error. True asks for the plain call; else the error is raised.
     """
-    expected = _expected(graph)
+    may_fail = _may_fail(graph)
 
     def again(error: BaseException) -> bool:
         if not _is_about_data(error):
@@ -111,14 +111,14 @@ def runs_again(
                 kind,
                 error,
             )
-        is_expected = isinstance(error, (*expected, *_RESOURCES))
+        is_expected = may_fail or isinstance(error, _RESOURCES)
         if not (is_expected or any(part in str(error).lower() for part in _ANYWHERE)):
             tell(
                 UnsupportedError(
                     "failed graph",
                     f"{kind}: {str(error).splitlines()[0] if str(error) else name}",
-                    "The compiled graph failed, and no operation in it raises such an "
-                    "error in eager mode.",
+                    "The compiled graph failed, and no operation in it can fail in "
+                    "eager mode.",
                     ("Please report this as a bug in girih.",),
                 )
             )
@@ -127,16 +127,15 @@ def runs_again(
     return again
 
 
-def _expected(graph: torch.fx.Graph) -> tuple[type[BaseException], ...]:
-    """The classes of what operations raise because of their data."""
-    found: set[type[BaseException]] = set()
+def _may_fail(graph: torch.fx.Graph) -> bool:
+    """Whether an operation may fail because of its data, or of a number."""
     for node in graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.SymFloat) or _has_computed_size(value):
-            return (Exception,)  # whether it fits is known when the graph runs
-        if node.op.startswith("call"):
-            found.update(errors_of(node))
-    return tuple(found)
+            return True  # whether it fits is known when the graph runs
+        if node.op.startswith("call") and errors_of(node):
+            return True
+    return False
 
 
 def _has_computed_size(value: object) -> bool:
