@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -36,12 +37,32 @@ _SHARES = 16
 _used: dict[tuple[Path, str], None] = {}
 """The folder and key of each entry that this process stored or found, in order."""
 
+_recordings: list[dict[tuple[Path, str], None]] = []
+
 Entry = TypeVar("Entry")
 
 
 def used_entries() -> list[tuple[Path, str]]:
     """The folder and key of each entry that this process stored or found."""
     return list(_used)
+
+
+def note_use(folder: Path, key: str) -> None:
+    """Notes an entry that was stored or found, in this process too."""
+    _used[folder, key] = None
+    for noted in _recordings:
+        noted[folder, key] = None
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[dict[tuple[Path, str], None]]:
+    """The folder and key of each entry that is stored or found in the block."""
+    noted: dict[tuple[Path, str], None] = {}
+    _recordings.append(noted)
+    try:
+        yield noted
+    finally:
+        _recordings[:] = [each for each in _recordings if each is not noted]
 
 
 def file_name(key: str) -> str:
@@ -135,7 +156,7 @@ class DiskCache(ABC, Generic[Entry]):
             with private_folder.opened(self.folder) as folder:
                 content = _head(self.magic, key, body) + body
                 private_folder.write(folder, file_name(key), content)
-                _used[self.folder, key] = None
+                note_use(self.folder, key)
                 self._keep_bound(folder, len(content))
         except OSError as error:
             self._warn(error)
@@ -151,7 +172,7 @@ class DiskCache(ABC, Generic[Entry]):
         if entry is None:
             private_folder.remove(folder, name)
             return None
-        _used[self.folder, key] = None
+        note_use(self.folder, key)
         with contextlib.suppress(OSError):  # the folder may only be read
             os.utime(name, dir_fd=folder, follow_symlinks=False)
         return entry

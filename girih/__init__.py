@@ -40,7 +40,9 @@ What lives here, in the order to read it:
 * ``processors``  for which processors code is made: this one, or levels
 * ``private_folder``  folders that nobody but the user can change, for caches and such
 * ``cache_artifacts``  compiled code as bytes for another machine
+* ``ahead``     ``aot_compile``: a function with its compiled code, as one file
 * ``packaging``  ``package`` and ``load``: a program as one file
+* ``versions``  what code depends on that another machine may have otherwise
 * ``errors``    the exceptions
 * ``log``       loggers and ``GIRIH_LOGS``
 """
@@ -74,6 +76,7 @@ _EXPORTS = {
     "is_compiling": "girih.control",
     "load": "girih.packaging.loading",
     "load_cache_artifacts": "girih.cache_artifacts",
+    "load_compiled_function": "girih.ahead.api",
     "list_backends": "girih.registry",
     "list_mode_options": "girih.api",
     "list_modes": "girih.api",
@@ -99,6 +102,7 @@ __all__ = sorted([*_EXPORTS, "__version__"])
 
 
 _HEAVY = (
+    "girih.ahead.api",
     "girih.bisection.api",
     "girih.cache_artifacts",
     "girih.checking.api",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from girih.option_list import OptionDescriptions
 
+_AT_RECOMPILE = "torch._dynamo.config.error_on_recompile is set"
+
 log.configure()
 
 
@@ -101,7 +103,7 @@ def compile(
         backend_fn=backend_fn,
         recompile_limit=recompile_limit or _limit(settings, theirs),
         fails_at_limit=theirs.fails_at_limit,
-        fails_at_recompile=theirs.fails_at_recompile,
+        fails_at_recompile=_AT_RECOMPILE if theirs.fails_at_recompile else "",
         fallback=settings.falls_back(),
         options=settings,
         shapes_spec=shapes_spec,
@@ -198,7 +200,15 @@ def _compile(model, *, options: Options, shapes_spec: Any, **settings):
     if shapes_spec is not None:
         settings["spec"] = _spec(shapes_spec, marks.innermost(model))
         settings["dynamic"] = None
-    return compile_callable(model, Settings(limits=limits, forced={}, **settings))
+    settings |= {"limits": limits, "forced": {}, "ahead": compile_ahead}
+    return compile_callable(model, Settings(**settings))
+
+
+def compile_ahead(compiled: Callable, example_inputs: tuple, owner: Any) -> Any:
+    """What the method ``aot_compile`` does; see ``girih.ahead.compiled``."""
+    from girih.ahead import compiled as ahead  # few programs ask for it
+
+    return ahead.compile_ahead(compiled, example_inputs, owner)
 
 
 def _spec(given: Any, target: Callable) -> Any:

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from girih import config
@@ -163,6 +164,11 @@ class _Girih:
     def girih_anew(self) -> Backend:
         """The backend of a copy of the callable."""
         return _Girih(self.options, Reports(name=self.reports.name))
+
+    def girih_kept(self, folder: Path) -> Backend:
+        """The backend of a callable whose programs are kept in a folder."""
+        options = replace(self.options, cache=True, cache_dir=str(folder))
+        return _Girih(options, Reports(name=self.reports.name))
 
     def reset(self) -> None:
         """Drops the reports of what was compiled; called when that is dropped."""

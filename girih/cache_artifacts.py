@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
+from pathlib import Path
 
-import girih
 from girih import config, private_folder
 from girih.codegen import disk_cache
+from girih.versions import told, versions
 
 _MAGIC = b"girih cache artifacts 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -32,7 +32,8 @@ class CacheInfo:
 
     Attributes:
         artifacts: Keys in the cache, by kind: ``"girih object"`` is code for a
-            processor, ``"girih binary"`` for a GPU.
+            processor, ``"girih binary"`` for a GPU, ``"girih program"`` what calls
+            such code.
     """
 
     artifacts: dict[str, list[str]] = field(default_factory=dict)
@@ -47,9 +48,21 @@ def save_cache_artifacts() -> tuple[bytes, CacheInfo] | None:
     Returns:
         The bytes, and what is in them. None: there is no such code.
     """
+    return packed(disk_cache.used_entries())
+
+
+def packed(entries: Iterable[tuple[Path, str]]) -> tuple[bytes, CacheInfo] | None:
+    """Some entries of the code cache, as bytes.
+
+    Args:
+        entries: The folder and key of each.
+
+    Returns:
+        As ``save_cache_artifacts``.
+    """
     files: dict[str, bytes] = {}
     info = CacheInfo()
-    for folder, key in disk_cache.used_entries():
+    for folder, key in sorted(entries, key=lambda entry: entry[1]):
         content = disk_cache.content_of(folder, key)
         if content is not None:
             files[disk_cache.file_name(key)] = content
@@ -57,7 +70,7 @@ def save_cache_artifacts() -> tuple[bytes, CacheInfo] | None:
     if not files:
         return None
     head = {
-        "versions": _versions(),
+        "versions": versions(),
         "files": {name: len(content) for name, content in files.items()},
     }
     body = json.dumps(head).encode() + b"\n" + b"".join(files.values())
@@ -84,10 +97,9 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> CacheInfo | None:
     if not isinstance(serialized_artifacts, (bytes, bytearray, memoryview)):
         kind = type(serialized_artifacts).__name__
         raise TypeError(f"girih.load_cache_artifacts expects bytes, got {kind}")
-    head, files = _unpacked(bytes(serialized_artifacts))
-    if head["versions"] != (own := _versions()):
-        theirs = _text({k: v for k, v in head["versions"].items() if own.get(k) != v})
-        ours = _text({k: v for k, v in own.items() if head["versions"].get(k) != v})
+    head, files = unpacked(bytes(serialized_artifacts))
+    if head["versions"] != (own := versions()):
+        theirs, ours = told(head["versions"], own), told(own, head["versions"])
         _refuse(
             f"they were made with {theirs}, but this process has {ours}. Save them "
             "again with these versions."
@@ -97,6 +109,11 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> CacheInfo | None:
     if folder is None:
         _refuse("there is no cache of compiled code here (GIRIH_NO_CACHE)")
         return None
+    return put(files, folder)
+
+
+def put(files: Mapping[str, bytes], folder: Path) -> CacheInfo:
+    """Writes files of artifacts into a cache folder."""
     info = CacheInfo()
     with private_folder.opened(folder) as opened:
         for name, content in files.items():
@@ -106,7 +123,7 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> CacheInfo | None:
     return info
 
 
-def _unpacked(data: bytes) -> tuple[dict, dict[str, bytes]]:
+def unpacked(data: bytes) -> tuple[dict, dict[str, bytes]]:
     """The head and the files of artifacts, all checked.
 
     Raises:
@@ -132,21 +149,6 @@ def _unpacked(data: bytes) -> tuple[dict, dict[str, bytes]]:
             "these cache artifacts are damaged: there are bytes after the last file"
         )
     return head, files
-
-
-def _versions() -> dict[str, str]:
-    """What code depends on that another machine may have otherwise."""
-    found = {"girih": girih.__version__, "Python": platform.python_version()}
-    for package in ("torch", "torch-mlir", "llvmlite", "triton"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def _text(versions: dict[str, str]) -> str:
-    return ", ".join(f"{k} {v}" for k, v in versions.items()) or "fewer packages"
 
 
 def _refuse(reason: str) -> None:

@@ -194,6 +194,11 @@ def shows_code() -> bool:
     return any(shows_level(level) for level in ("tile", "llvm", "ttir"))
 
 
+def shows_levels() -> bool:
+    """Whether a log shows any IR, which must be there then."""
+    return any(map(shows_level, _LOGS_OF_LEVELS))
+
+
 def show_level(level: str, program: str, text: object) -> None:
     """Logs a level of IR of a program, if a log shows it."""
     if shows_level(level):

@@ -34,12 +34,12 @@ _told_of_replicas: list[str] = []
 # All of girih, but for what programs say in functions that TorchDynamo captures:
 # ``disable``, ``is_compiling``, ``mark_dynamic``, ``compile``, ...
 _NOT_FOR_DYNAMO = tuple(
-    "backend bisection cache_artifacts checking codegen collector compiler config "
-    "dialects errors evaluation exclusive explanation fallbacks frontend html_report "
-    "import_hooks loading log option_list options packaging passes plugins "
-    "private_folder processors profiling registry reports running signals stance tally "
-    "tools torch_backend torch_compiled torch_options torch_switches twins "
-    "user_backend".split()
+    "ahead backend bisection cache_artifacts checking codegen collector compiler "
+    "config dialects errors evaluation exclusive explanation fallbacks frontend "
+    "html_report import_hooks loading log option_list options packaging passes "
+    "plugins private_folder processors profiling registry reports running signals "
+    "stance tally tools torch_backend torch_compiled torch_options torch_switches "
+    "twins user_backend versions".split()
 )
 
 

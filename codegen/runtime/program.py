@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from girih.dialects import attributes as attr
 from girih.dialects import keys
@@ -81,15 +81,48 @@ def build_program(
         LookupError: torch has no operator that the program calls, or an address is
             missing.
     """
+    linked = link_program(
+        module, addresses, fallback=fallback, owner=owner, device=device, name=name
+    )
+    return linked.program
+
+
+class Linked(NamedTuple):
+    """A program, and what it was made of.
+
+    Attributes:
+        program: What is called.
+        assembled: Its instructions.
+        owner: What has to live as long as it.
+        before: What notes the state of the generator, if the program draws numbers.
+    """
+
+    program: Program
+    assembled: Assembled
+    owner: Any
+    before: StateBefore | None
+
+
+def link_program(
+    module: ir.Module,
+    addresses: Mapping[str, int],
+    *,
+    fallback: Callable | None = None,
+    owner: object = None,
+    device: Device | None = None,
+    name: str = "",
+) -> Linked:
+    """Builds the callable of a compiled graph, with its parts; see `build_program`."""
     operations = _operations(module)
     before = None
     if device is None and fallback is not None and draws(operations):
         before = StateBefore()
         fallback = before.restoring(fallback)
     assembled = assemble(module, addresses, device=device, name=name, before=before)
-    return assembled.assembler.program(
+    program = assembled.assembler.program(
         fallback=fallback, owner=owner, **assembled.details
     )
+    return Linked(program, assembled, owner, before)
 
 
 class Assembled(NamedTuple):

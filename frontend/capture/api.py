@@ -6,7 +6,7 @@ import functools
 import logging
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -195,7 +195,7 @@ class Compiler:
     def _rests(self) -> bool:
         """Whether a call runs as it was, since the last one computed nothing."""
         is_forbidden = stance.current() == FAIL or self.settings.fails_at_recompile
-        return is_forbidden or self.idle.holds() or exclusive.is_elsewhere()
+        return bool(is_forbidden) or self.idle.holds() or exclusive.is_elsewhere()
 
     def _is_full(self, dispatcher) -> bool:
         of_stance = sum(map(self.is_of_stance, dispatcher.entries))
@@ -221,8 +221,8 @@ class Compiler:
         if stance.current() == FAIL:
             raise RecompileError(refused(call, failures, f"the stance is {FAIL}"))
         if failures and self.settings.fails_at_recompile:
-            switch = "torch._dynamo.config.error_on_recompile is set"
-            raise RecompileError(refused(call, failures, switch))
+            reason = self.settings.fails_at_recompile
+            raise RecompileError(refused(call, failures, reason))
         if len(self.history) <= self.settings.recompile_limit * limit.MOST_ENTRIES:
             self.history.extend(failures[:1])
         counted = self._counted(call, failures)
@@ -499,6 +499,24 @@ class CompiledFunction(_frame.Dispatcher):
         """How many calls were captured, and how many entries there are."""
         compiler = self.girih_compiler
         return {"captures": compiler.captures, "entries": len(self.entries)}
+
+    def aot_compile(
+        self, example_inputs: tuple[tuple, Mapping], owner: Any = None
+    ) -> Any:
+        """Compiles one kind of call ahead of time; see ``girih.ahead``.
+
+        Args:
+            example_inputs: Positional arguments, and those by name, without the object
+                of a method.
+            owner: The object, which comes first in calls of what is returned. None: the
+                one whose method was compiled, if there is one.
+        """
+        if owner is None:
+            owner = self.__dict__.get("girih_owner", lambda: None)()
+        ahead = self.girih_compiler.settings.ahead
+        if ahead is None:
+            raise RuntimeError("aot_compile needs what girih.compile returned")
+        return ahead(self, example_inputs, owner)
 
     def entry_for(self, function, arguments: tuple) -> _frame.Entry | None:
         """The entry whose guards hold for a call."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import types
 import weakref
 
 import torch
@@ -44,20 +46,48 @@ def _twin_of(module: torch.nn.Module, call, made_by: tuple) -> torch.nn.Module:
     _ORIGINAL.__set__(twin, module)
     _MADE_BY.__set__(twin, made_by)
     _CALL.__set__(twin, call)
+    _FORWARD.__set__(twin, _forward_of(call, module))
     return twin
+
+
+class _Forward:
+    """``forward`` of twins: a method, whose function compiles ahead of time, too."""
+
+    def __get__(self, twin: _Twin | None, owner: type | None = None):
+        if twin is None:
+            return _forward
+        return types.MethodType(twin.girih_forward, twin)
+
+
+def _forward(self, *args, **kwargs):
+    """The compiled call, with the module's hooks."""
+    return self.girih_call(self.girih_original, *args, **kwargs)
+
+
+def _forward_of(call, module: torch.nn.Module) -> types.FunctionType:
+    """``forward`` for a twin: it compiles ahead of time what takes the module first."""
+    function = types.FunctionType(_forward.__code__, globals(), "forward")
+    function.__doc__ = _forward.__doc__
+    if isinstance(call, api.CompiledFunction):
+        function.aot_compile = functools.partial(call.aot_compile, owner=module)
+    return function
 
 
 class _Twin:
     """What a compiled module has besides the original's attributes."""
 
-    __slots__ = ("girih_call", "girih_original", "girih_made_by", "__weakref__")
+    __slots__ = (
+        "girih_call",
+        "girih_forward",
+        "girih_original",
+        "girih_made_by",
+        "__weakref__",
+    )
 
     def __call__(self, *args, **kwargs):
         return self.girih_call(self.girih_original, *args, **kwargs)
 
-    def forward(self, *args, **kwargs):
-        """The compiled call, with the module's hooks."""
-        return self.girih_call(self.girih_original, *args, **kwargs)
+    forward = _Forward()
 
     @property
     def _orig_mod(self):
@@ -95,6 +125,7 @@ def _drop_prefix(state: dict, before: str, prefix: str) -> None:
 
 
 _CALL = _Twin.__dict__["girih_call"]
+_FORWARD = _Twin.__dict__["girih_forward"]
 _ORIGINAL = _Twin.__dict__["girih_original"]
 _MADE_BY = _Twin.__dict__["girih_made_by"]
 

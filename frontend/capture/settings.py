@@ -53,12 +53,14 @@ class Settings:
             forces none.
         recompile_limit: Most values of one guard that a function is compiled for.
         fails_at_limit: Raise at a call beyond it, as ``fullgraph`` does.
-        fails_at_recompile: Raise at a call that fits none of the entries there are.
+        fails_at_recompile: Why a call raises that fits none of the entries there are;
+            with "" it is compiled.
         limits: How much one attempt to capture may cost.
         observer: Called with each attempt to capture, or None.
         fallback: Whether what can't be captured may run as plain Python.
         fallbacks: What did so.
         spec: What ``shapes_spec`` says of the arguments, or None.
+        ahead: ``ahead(compiled, example_inputs, owner)`` compiles a call ahead of time.
     """
 
     fullgraph: bool
@@ -67,12 +69,13 @@ class Settings:
     forced: dict[stance.Forced, Backend] | None = None
     recompile_limit: int = config.DEFAULT_RECOMPILE_LIMIT
     fails_at_limit: bool = False
-    fails_at_recompile: bool = False
+    fails_at_recompile: str = ""
     limits: Limits = Limits()
     observer: Callable[[Attempt], None] | None = None
     fallback: bool = True
     fallbacks: list[Fallback] = field(default_factory=list)
     spec: Any = None
+    ahead: Callable[[Any, Any, Any], Any] | None = None
 
     def for_copy(self) -> Settings:
         """The settings of a copy, whose reports are its own."""

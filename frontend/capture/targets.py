@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -53,7 +54,9 @@ def _compile(fn: Any, settings: Settings) -> Any:
         return _compile_function(fn, settings)
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
         keep_methods_compiled()
-        return types.MethodType(_compile_function(fn.__func__, settings), fn.__self__)
+        compiled = _compile_function(fn.__func__, settings)
+        compiled.girih_owner = _reference(fn.__self__)
+        return types.MethodType(compiled, fn.__self__)
     if isinstance(fn, type):
         return _compile_class(fn, settings)
     return _compile_function(_caller_of(fn), settings, wraps=fn)
@@ -109,6 +112,14 @@ def _compile_class(cls: type, settings: Settings) -> type:
         text = f"girih.compile can't change the class {cls.__qualname__}: {error}"
         raise TypeError(text) from None
     return cls
+
+
+def _reference(owner: Any) -> Callable[[], Any]:
+    """Gives the object of a method, which it does not keep alive where that can be."""
+    try:
+        return weakref.ref(owner)
+    except TypeError:
+        return lambda: owner
 
 
 def _caller_of(fn: Callable) -> types.FunctionType:

@@ -35,10 +35,10 @@ import torch
 from girih import collector, exclusive, signals, tally
 from girih.codegen.runtime import release_memory
 from girih.codegen.runtime.cuda_graphs import forget_recordings
+from girih.compiler import keeping
 from girih.compiler.aliases import aliases_of, shown_as_another_dtype
 from girih.compiler.convention import (
     as_results,
-    calls_aten_writes,
     owners_of,
     with_calling_convention,
     without_grad,
@@ -136,6 +136,7 @@ def compile_graph(
     if kind := _why_eager(gm, example_inputs, site, report):
         return _run_eagerly(gm, report, kind)
     if needs_pieces(gm):
+        keeping.refuse("the graph is split, since Python needs a value in it")
         return compile_pieces(gm, example_inputs, options, report, compile_graph)
     anew = made_in_another_mode(gm, _made_by(gm)) or ()
     try:
@@ -259,12 +260,12 @@ def _compile_for(
         program = compile_differentiable(module, options, report, known, device, site)
     else:
         fall_back = with_reasons(site, eager)
+        lowering = Lowering(options, report, device)
         if freezes(options, device):
-            program = frozen_program(module, options, report, device, fall_back)
+            program = frozen_program(lowering, module, fall_back)
         else:
-            lowering = Lowering(options, report, device)
             program = lowering.program(module, "graph", fall_back)
-        if torch.is_grad_enabled() and _is_recorded(example_inputs, imported):
+        if torch.is_grad_enabled() and _is_recorded(example_inputs, lowering):
             program = without_grad(program)
     program = with_calling_convention(program, imported, aliases_of(gm))
     if is_inside:
@@ -272,10 +273,10 @@ def _compile_for(
     return program
 
 
-def _is_recorded(example_inputs: Sequence[Any], imported: ImportedGraph) -> bool:
+def _is_recorded(example_inputs: Sequence[Any], lowering: Lowering) -> bool:
     """Whether autograd would see what ATen does for a program without gradients."""
     needs = any(getattr(value, "requires_grad", False) for value in example_inputs)
-    return needs or calls_aten_writes(imported.module)
+    return needs or lowering.has_aten_write
 
 
 def needs_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> bool:

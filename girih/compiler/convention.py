@@ -8,11 +8,9 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from girih.codegen.runtime.mutation import written_arguments
 from girih.compiler.aliases import Alias
 from girih.compiler.modules import functions_of
 from girih.dialects import keys
-from girih.dialects.bindings import ir
 from girih.fallbacks import Site, with_reasons
 from girih.frontend.importer import ImportedGraph
 from girih.frontend.importer.lazy_bits import NONE, Bits
@@ -43,13 +41,6 @@ def with_calling_convention(
         return torch.utils._pytree.tree_unflatten(outputs, tree)
 
     return call
-
-
-def calls_aten_writes(module: ir.Module) -> bool:
-    """Whether a launch program has ATen write into its arguments."""
-    operations = module.body.operations
-    functions = [op for op in operations if op.operation.name == "func.func"]
-    return any(written_arguments(function).by_aten for function in functions)
 
 
 def without_grad(program: Callable) -> Callable:

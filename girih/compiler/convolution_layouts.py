@@ -32,7 +32,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from girih.codegen.cpu.target import host_target
-from girih.codegen.disk_cache import DiskCache, cache_key
+from girih.codegen.disk_cache import DiskCache, cache_key, note_use
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.graph.signature import require_grad
@@ -197,8 +197,11 @@ class Times:
         """Seconds in both layouts; None where they can't be had in the time."""
         key = cache_key(repr(tuple(call)), *self._environment)
         found = _remembered.get(key)
-        if found is None and self.folder is not None:
-            found = TimesCache(self.folder).load(key)
+        if self.folder is not None:
+            if found is None:
+                found = TimesCache(self.folder).load(key)
+            else:
+                note_use(self.folder, key)
         if found is None:
             found = self._measured(call)
             if found is not None and self.folder is not None:

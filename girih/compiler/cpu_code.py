@@ -2,7 +2,7 @@
 
 ::
 
-    kernels ── "cpu" ──► compile_module ──► Library ──► build_program(addresses)
+    kernels ── "cpu" ──► compile_module ──► Library ──► link_program(addresses)
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from girih.codegen.cpu.link import Library, link
 from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.symbols import own_symbols, resolve
 from girih.codegen.cpu.target import Target as Processor
+from girih.codegen.disk_cache import note_use
 from girih.codegen.runtime._runtime import Program
-from girih.codegen.runtime.program import build_program
+from girih.codegen.runtime.program import Linked, link_program
 from girih.compiler.float8 import saturates_float8
 from girih.compiler.modules import kernel_text
 from girih.compiler.sources import added, versions
@@ -59,11 +60,16 @@ def forget_libraries() -> None:
 
 
 class CpuTarget:
-    """The processor that runs Python; see `compiler.target.Target`."""
+    """The processor that runs Python; see `compiler.target.Target`.
+
+    Attributes:
+        linked: The last program that `link` made, with its parts.
+    """
 
     stages = stages.CPU
     level = "llvm"
     takes_launches = True
+    linked: Linked | None = None
 
     def __init__(
         self, device: torch.device, processor: Processor | None = None
@@ -113,10 +119,12 @@ class CpuTarget:
         """The compiled kernels, from memory or from disk."""
         with _libraries_lock:
             library = _libraries.get(key)
+        folder = options.cache_folder()
         if library is not None:
             report.cache = "memory"
+            if folder is not None:
+                note_use(folder, key)
             return library
-        folder = options.cache_folder()
         if folder is None:
             return None
         with report.stage("link"):
@@ -164,13 +172,14 @@ class CpuTarget:
     ) -> Program:
         """Makes the program, which calls the library's functions."""
         names = () if code is None else code.names
-        return build_program(
+        self.linked = link_program(
             module,
             {name: code.address(name) for name in names},
             fallback=fallback,
             owner=code,
             name=name,
         )
+        return self.linked.program
 
 
 def _processor() -> Processor:

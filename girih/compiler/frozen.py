@@ -30,23 +30,14 @@ def freezes(options: Options, device: torch.device) -> bool:
     return options.freezing and device.type == "cpu" and is_there
 
 
-def frozen_program(
-    module: ir.Module,
-    options: Options,
-    report: Report,
-    device: torch.device,
-    fallback: Callable,
-) -> Any:
+def frozen_program(lowering: Lowering, module: ir.Module, fallback: Callable) -> Any:
     """Compiles the function ``@main`` of a module, and what it needs of weights.
 
     Args:
+        lowering: Of ``@main``.
         module: A module of ``graph``; it is changed.
-        options: Options of the compilation.
-        report: Filled with what is done.
-        device: Where the program computes.
         fallback: Called with the same inputs where a check of a kernel fails.
     """
-    lowering = Lowering(options, report, device)
     with module.context, ir.Location.unknown():
         operation = module.operation
         lowering.dump("whole", operation, lambda: lowering.steps("constants"))

@@ -70,7 +70,7 @@ def lowered_kernels(runner: Runner, module: ir.Module) -> ir.Module:
 def _code(runner: Runner, module: ir.Module) -> Any:
     """The loaded code of a program's kernels, made now unless it is kept."""
     target, options, report = runner.target, runner.options, runner.report
-    key = target.key(module, runner.kernel_key())
+    key = runner.code_key = target.key(module, runner.kernel_key())
     if runner.takes_kept_code:
         if (found := target.find(key, options, report)) is not None:
             return found

@@ -3,6 +3,7 @@
 ::
 
     graph ── "graph" ──► fusions ── kernel_code ──► a C object, called with tensors
+      └─────────── kept_programs, if it was made before ──────────┘
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import torch
 from girih.compiler import convolution_layouts
 from girih.compiler.first_inputs import saves_inputs
 from girih.compiler.hints import log_library_calls
+from girih.compiler.kept_programs import FoundProgram, Place
 from girih.compiler.kernel_code import launch, program_of
-from girih.compiler.modules import native_calls
+from girih.compiler.modules import has_aten_write, native_calls
 from girih.compiler.recorded import recorded, results_of_user
 from girih.compiler.runner import PICTURE, Runner
 from girih.compiler.targets import target_of
@@ -36,7 +38,12 @@ class Lowering(Runner):
         report: Filled with what is done.
         device: Where the program computes.
         kind: The kind of program, one of `stages.PROGRAMS`.
+
+    Attributes:
+        has_aten_write: Whether the program has ATen write into its arguments.
     """
+
+    has_aten_write = False
 
     def __init__(
         self,
@@ -66,6 +73,9 @@ class Lowering(Runner):
             tunes = self.options.max_autotune and stages.TUNE in self._measures[1]
             if pipeline == "graph":
                 self.choose_layouts(module)
+            place = Place.of(self, module, pipeline, fallback)
+            if place is not None and (found := place.find(fallback)) is not None:
+                return self._taken(found)
             # What is measured no pipeline can say.
             self.dump(
                 "graph", operation, None if tunes else lambda: self.steps(pipeline)
@@ -84,6 +94,9 @@ class Lowering(Runner):
             self.report.native_calls = len(native_calls(operation))
             program = program_of(self, module, fallback)
             self._count(program)
+            self.has_aten_write = has_aten_write(module)
+            if place is not None:
+                place.keep(module, self.target.linked, self.has_aten_write)
             if (watch := current()) is not None:
                 program = watch.program(self, module, program)
             if records:
@@ -93,6 +106,13 @@ class Lowering(Runner):
                 )
             folder = self.dump_folder() if self.options.dump_inputs else None
             return program if folder is None else saves_inputs(program, module, folder)
+
+    def _taken(self, found: FoundProgram) -> Any:
+        """A program that was kept."""
+        self.has_aten_write = found.writes
+        self.report.native_calls = found.native_calls
+        self._count(found.program)
+        return found.program
 
     def draw(self, module: ir.Module) -> None:
         """Writes a picture of the fused graph to the dump folder, if there is one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from girih.codegen.runtime.mutation import written_arguments
 from girih.dialects import context as contexts
 from girih.dialects.bindings import ir
 
@@ -52,6 +53,12 @@ def native_calls(module: ir.Module | ir.Operation) -> list[ir.OpView]:
             body = op.operation.regions[0].blocks[0]
             calls.extend(o for o in body if o.operation.name == "host.native")
     return calls
+
+
+def has_aten_write(module: ir.Module) -> bool:
+    """Whether a launch program has ATen write into its arguments."""
+    functions = functions_of(module).values()
+    return any(written_arguments(function).by_aten for function in functions)
 
 
 def cloned(module: ir.Module | ir.Operation, only: str | None = None) -> ir.Module:

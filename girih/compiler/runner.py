@@ -82,6 +82,7 @@ class Runner:
         self.number = next(_numbers)
         self.overrides = Overrides.of(options, self.folder_name)
         self.dumper = self._make_dumper()
+        self.code_key = ""
         self._has_checked = False
         self._dumped = 0
         self._has_cleared = False

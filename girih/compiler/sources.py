@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache, lru_cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 from girih.dialects.definition import OPS
 from girih.dialects.rule_table import FOREIGN
 from girih.passes.fingerprints import fingerprint
+
+_PACKAGES = ("girih.codegen", "girih.compiler", "girih.dialects", "girih.passes")
 
 
 @cache
@@ -40,12 +43,47 @@ def _fingerprints(rules: tuple, classes: tuple) -> str:
 
 
 def _sources() -> list[str]:
-    """The files that make code, each with its size and time of change."""
-    listed = []
-    for package in ("girih.codegen", "girih.dialects", "girih.passes"):
-        folder = Path(import_module(package).__file__).parent
-        for path in sorted(folder.rglob("*.py")):
-            status = path.stat()
-            name = path.relative_to(folder)
-            listed.append(f"{package} {name} {status.st_size} {status.st_mtime_ns}")
-    return listed
+    """The files that make code: as they were installed, or each for itself."""
+    folders = {
+        package: Path(import_module(package).__file__).parent for package in _PACKAGES
+    }
+    files = [
+        (f"{package} {path.relative_to(folder)}", path.stat())
+        for package, folder in folders.items()
+        for path in sorted(folder.rglob("*.py"))
+    ]
+    latest = max(status.st_mtime for _, status in files)
+    if (installed := _installed(latest)) is not None:
+        return [installed]
+    return [f"{name} {s.st_size} {s.st_mtime_ns}" for name, s in files]
+
+
+_SECONDS_OF_INSTALLING = 60
+
+
+def _installed(latest: float) -> str | None:
+    """The digest of the files that a wheel has installed: equal on all machines.
+
+    Args:
+        latest: When one of them was last written, in seconds.
+
+    Returns:
+        None: they are no such files, or were changed afterwards.
+    """
+    try:
+        found = distribution("girih")
+        record = next((f for f in found.files or () if f.name == "RECORD"), None)
+        if record is None:
+            return None
+        path = Path(found.locate_file(record))
+        lines = path.read_text().splitlines()
+        written = path.stat().st_mtime
+    except (OSError, PackageNotFoundError):
+        return None
+    own = sorted(line for line in lines if line.startswith("girih/") and ".py," in line)
+    if (
+        not any(line.startswith("girih/passes/") for line in own)
+        or latest > written + _SECONDS_OF_INSTALLING
+    ):
+        return None
+    return hashlib.sha256("\n".join(own).encode()).hexdigest()

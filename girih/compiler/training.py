@@ -30,6 +30,7 @@ from girih.codegen.runtime.interface import (
     Interface,
 )
 from girih.codegen.runtime.kept import OverwrittenError
+from girih.compiler import keeping
 from girih.compiler.eager_graph import Eager, mark_unkept
 from girih.compiler.failures import as_compile_error, leave
 from girih.compiler.gradient_function import make_gradient_function
@@ -136,7 +137,9 @@ class _Level:
             with_reasons(self.site, self.eager.function),
             self._told_gradients,
         )
-        return Differentiable(forward, self.interface, derivatives)
+        made = Differentiable(forward, self.interface, derivatives)
+        keeping.note(made)
+        return made
 
     # Backward -----------------------------------------------------------------------
 

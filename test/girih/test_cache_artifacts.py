@@ -52,7 +52,8 @@ def test_another_process_compiles_nothing(saved, tmp_path):
     run_after_torch(
         PROGRAM
         + """
-    assert len(girih.load_cache_artifacts(artifacts.read_bytes()).artifacts) == 1
+    info = girih.load_cache_artifacts(artifacts.read_bytes())
+    assert info.artifacts.keys() == {"girih object", "girih program"}
     assert set(run()) == {"disk"}
     data, _ = girih.save_cache_artifacts()  # what was found counts as used
     assert data == artifacts.read_bytes()
@@ -70,8 +71,8 @@ def test_without_a_cache_nothing_is_loaded(saved, monkeypatch):
 
 def test_other_versions_are_refused(saved, monkeypatch, tmp_path):
     monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path / "third"))
-    own = cache_artifacts._versions()
-    monkeypatch.setattr(cache_artifacts, "_versions", lambda: own | {"torch": "9.9"})
+    own = cache_artifacts.versions()
+    monkeypatch.setattr(cache_artifacts, "versions", lambda: own | {"torch": "9.9"})
     with pytest.warns(
         UserWarning, match=r"made with torch 2\.\S+, but this process has torch 9\.9"
     ):
