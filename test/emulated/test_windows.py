@@ -48,3 +48,16 @@ def test_pairs_of_two_sets(device, sizes):
     points = [torch.randn(size, 3) for size in sizes]
     torch.testing.assert_close(compiled(*points), gaussians(*points))
     assert device.launched
+
+
+@pytest.mark.parametrize("shape", [(2, 37, 90, 89), (1, 300, 45, 46)])
+@pytest.mark.parametrize("name", ["maxima", "means"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_windows_beside_those_of_neighbours(device, name, shape, dtype):
+    # So many results that a thread has several of them.
+    compiled = girih.compile(PROGRAMS[name], options={"fallback": False})
+    x = torch.randn(shape).to(dtype).to(memory_format=torch.channels_last)
+    expected = PROGRAMS[name](x.double()).to(dtype)
+    rounding = {torch.float32: 1e-5, torch.float16: 2e-3}[dtype]
+    torch.testing.assert_close(compiled(x), expected, rtol=rounding, atol=rounding)
+    assert device.launched

@@ -72,12 +72,13 @@ def window_blocks(subject: Subject) -> tuple[Subject, tuple[Block, ...], Share]:
     rows = _other_side(subject, columns)
     if rows is not None:
         return subject, *_blocks_of_pairs(subject, rows, columns)
-    share = _share(subject, columns)
+    beside = _share_beside(subject, columns)
+    share = beside or _share(subject, columns)
     is_short = known(columns.size, policy.LONG_WINDOWS) < policy.LONG_WINDOWS
     if is_short and share is not policy.FEW_WINDOWS_APART:
         joined = windows_in_one_row(subject, columns)
         if joined is not None:
-            return joined, *_blocks_of_row(joined)
+            return joined, *_blocks_of_row(joined, beside)
     return subject, _blocks(subject, columns, share), share
 
 
@@ -104,8 +105,7 @@ def _blocks_of_pairs(
     subject: Subject, rows: Coordinate, columns: Coordinate
 ) -> tuple[tuple[Block, ...], Share]:
     """Some of each set, and what a program has of them."""
-    sizes = (known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel)
-    of_processor = product(sizes) // subject.options.processors
+    of_processor = _results_of_processor(subject)
     most = next(n for least, n in policy.PAIRED_ROWS if of_processor >= least)
     height = policy.block_of(rows.size, most)
     width = policy.block_of(columns.size, policy.PAIRED_COLUMNS)
@@ -114,10 +114,13 @@ def _blocks_of_pairs(
     return (Block(rows, height), Block(columns, width)), share
 
 
-def _blocks_of_row(subject: Subject) -> tuple[tuple[Block, ...], Share]:
+def _blocks_of_row(
+    subject: Subject, beside: Share | None
+) -> tuple[tuple[Block, ...], Share]:
     (whole,) = subject.formula.parallel
     are_many = whole.size >= policy.MANY_WINDOWS * subject.options.processors
     share = policy.MANY_JOINED_WINDOWS if are_many else policy.JOINED_WINDOWS
+    share = beside or share
     return (Block(whole, policy.block_of(whole.size, share.elements)),), share
 
 
@@ -150,6 +153,36 @@ def _share(subject: Subject, columns: Coordinate) -> Share:
         if size <= policy.FEW_WINDOWS:
             return policy.FEW_WINDOWS_APART
     return policy.COVERED_WINDOWS if is_covered and is_long else policy.WINDOWS
+
+
+def _share_beside(subject: Subject, columns: Coordinate) -> Share | None:
+    """What a program has of windows beside those of neighbours; None for others.
+
+    Nor where there are few results, as threads would be idle.
+    """
+    reduced = frozenset(subject.formula.reduced)
+    loads = [load for load in subject.loads if load.coordinates & reduced]
+    along = [load for load in loads if columns in load.coordinates]
+    are_few = _results_of_processor(subject) < policy.THREADS_IDLE
+    if are_few or not along or not all(_is_beside(x, columns, reduced) for x in along):
+        return None
+    buffers = subject.source.buffers
+    widest = max(buffers[load.buffer].element.bytes for load in along)
+    return Share(policy.BESIDE, max(policy.BESIDE_BYTES // widest, 1), stages=1)
+
+
+def _is_beside(
+    load: LoadNode, columns: Coordinate, reduced: frozenset[Coordinate]
+) -> bool:
+    """Whether neighbours read next to each other, and none what the other reads."""
+    steps = [step_along(load.offset, c) for c in reduced & load.coordinates]
+    are_apart = all(isinstance(step, int) and abs(step) > 1 for step in steps)
+    return are_apart and _step(load, columns) == 1
+
+
+def _results_of_processor(subject: Subject) -> int:
+    sizes = (known(c.size, policy.GUESSED_SIZE) for c in subject.formula.parallel)
+    return product(sizes) // subject.options.processors
 
 
 def _are_apart(subject: Subject, columns: Coordinate) -> bool:

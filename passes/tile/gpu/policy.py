@@ -281,6 +281,14 @@ FEW_WINDOWS = 16
 # (26.7, 27.8). Long rows stay: overlaps of 2000 x 2000 boxes 23.3 us, as one row with
 # two results 36.0. So do few windows apart: means over 7 x 7 of 64 x 16 x 28 x 28 in
 # training 5.8 us, as one row 6.1.
+# Windows that lie beside those of their neighbours, as where channels are innermost: a
+# thread has so many bytes next to each other of each load. Maxima over 3 x 3 with
+# stride 2 (H200, 2026-11-28), channels innermost, in f16 of 8 x 256 x 56 x 56 6.1 us,
+# with one result a thread 9.6, of 64 x 64 x 28 x 28 4.0 (5.4), of 4 x 24 x 112 x 112
+# 2.6 (3.1); in f32 of 8 x 256 x 56 x 56 11.4 (12.4), with 16 bytes 11.7. With stride 1
+# in f16 16.7 (39.2).
+BESIDE_BYTES = 8
+BESIDE = 512
 # All pairs of two sets: a program has some of each, as the accesses of each thread to
 # both would be most of what it does. Rows of a block, from so many results for each
 # processor on; a thread has half as many results of each. H200, 2026-11-28: Gaussians
