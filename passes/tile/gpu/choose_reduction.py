@@ -192,7 +192,11 @@ def _register_share(subject: Subject, columns: Coordinate) -> Share:
         return policy.WITH_WEIGHTS
     if _is_for_one_warp(subject, columns):
         return policy.SHORT_WITH_WEIGHTS
-    more = max(4 // _bytes_along(subject, columns), 1)
+    size = _bytes_along(subject, columns)
+    if columns.size <= policy.NARROW_ROW and size >= policy.NARROW_BYTES:
+        of_processor = _results(subject) * columns.size // subject.options.processors
+        return next(s for least, s in policy.NARROW_ROWS if of_processor >= least)
+    more = max(4 // size, 1)
     return replace(policy.REGISTERS, elements=policy.REGISTERS.elements * more)
 
 

@@ -165,8 +165,16 @@ MOST_ARRAYS_OF_WARP = 2
 # outside, 16384 x 640 13.4 (12.3); f32 of 8192 x 1024 18.1 (16.9).
 WALKED_BY_WARP = Share(256, 8, stages=1)
 LITTLE_ARITHMETIC = 9
-# Shorter ones have many rows for each program.
+# Shorter ones have many rows for each program, fewer elements a thread where there are
+# few points for each processor. H200, 2026-11-28, beside blocks of 2048 elements, 16 a
+# thread: groups of 128 of 2048 x 5120 to float8 11.2 us (12.4); rms norm of 145956 x
+# 384 in bf16 56.4 (59.8); softmax of 65536 x 128 10.2 (10.5), of 1048576 x 64 66.0
+# (65.8). Of 4096 x 512 in f16 with 8 a thread 4.15, with 16 4.29 (4.44), of 4096 x 256
+# 2.71, 2.86 (2.87). Of 2048 x 128 in bf16 with 4 a thread 1.93, with 8 1.98 (2.04);
+# groups of 32 x 5120 to float8 1.72, 1.81 (1.86). By the points of a processor, from so
+# many on:
 NARROW_ROW = 512
+NARROW_ROWS = ((16384, REGISTERS), (4096, Share(1024, 8)), (0, Share(512, 4)))
 # Long rows that are walked once: small blocks, as a row that starts anywhere has two
 # with narrow accesses. Cross entropy of rows of 50257: 0.90, blocks of 4096 0.6.
 ROWS = Share(2048, 16)

@@ -34,3 +34,34 @@
   %3 = "graph.reduce_max"(%2) {dims = array<i64: 3, 4>} : (tensor<8x8x64x3x3xf16>) -> tensor<8x8x64x1x1xf16>
   "tile.write"(%3, %y) : (tensor<8x8x64x1x1xf16>, !tile.buffer<f16, [8, 8, 64, 1, 1], [512, 64, 1, 1, 1]>) -> ()
 }) {domain = [8, 8, 64, 3, 3], outputs = 1 : i64, reduced = array<i64: 3, 4>, sym_name = "few_windows_beside", symbols = []} : () -> ()
+
+// Narrow rows: fewer elements a thread where a processor has fewer points.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}, blocks of 8 along d0 of 65536 x 128 along d1 of 128, 2 warps of 16 elements{{.*}}", sym_name = "many_narrow_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [65536, 128], [128, 1]>, %y: !tile.buffer<bf16, [65536, 128], [128, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [65536, 128], [128, 1]>) -> tensor<65536x128xbf16>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<65536x128xbf16>) -> tensor<65536x1xbf16>
+  %2 = "graph.sub"(%0, %1) : (tensor<65536x128xbf16>, tensor<65536x1xbf16>) -> tensor<65536x128xbf16>
+  "tile.write"(%2, %y) : (tensor<65536x128xbf16>, !tile.buffer<bf16, [65536, 128], [128, 1]>) -> ()
+}) {domain = [65536, 128], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "many_narrow_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}, blocks of 8 along d0 of 8192 x 128 along d1 of 128, 4 warps of 8 elements{{.*}}", sym_name = "narrow_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [8192, 128], [128, 1]>, %y: !tile.buffer<bf16, [8192, 128], [128, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [8192, 128], [128, 1]>) -> tensor<8192x128xbf16>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<8192x128xbf16>) -> tensor<8192x1xbf16>
+  %2 = "graph.sub"(%0, %1) : (tensor<8192x128xbf16>, tensor<8192x1xbf16>) -> tensor<8192x128xbf16>
+  "tile.write"(%2, %y) : (tensor<8192x128xbf16>, !tile.buffer<bf16, [8192, 128], [128, 1]>) -> ()
+}) {domain = [8192, 128], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "narrow_rows", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "registers: {{.*}}, blocks of 4 along d0 of 2048 x 128 along d1 of 128, 4 warps of 4 elements{{.*}}", sym_name = "few_narrow_rows"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [2048, 128], [128, 1]>, %y: !tile.buffer<bf16, [2048, 128], [128, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [2048, 128], [128, 1]>) -> tensor<2048x128xbf16>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<2048x128xbf16>) -> tensor<2048x1xbf16>
+  %2 = "graph.sub"(%0, %1) : (tensor<2048x128xbf16>, tensor<2048x1xbf16>) -> tensor<2048x128xbf16>
+  "tile.write"(%2, %y) : (tensor<2048x128xbf16>, !tile.buffer<bf16, [2048, 128], [128, 1]>) -> ()
+}) {domain = [2048, 128], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_narrow_rows", symbols = []} : () -> ()
