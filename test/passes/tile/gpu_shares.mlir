@@ -65,3 +65,17 @@
   %2 = "graph.sub"(%0, %1) : (tensor<2048x128xbf16>, tensor<2048x1xbf16>) -> tensor<2048x128xbf16>
   "tile.write"(%2, %y) : (tensor<2048x128xbf16>, !tile.buffer<bf16, [2048, 128], [128, 1]>) -> ()
 }) {domain = [2048, 128], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_narrow_rows", symbols = []} : () -> ()
+
+// Several sums of rows below 12288 are walked in smaller blocks.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, blocks of 2048 along d1 of 9216 in a loop, 8 warps of 8 elements{{.*}}", sym_name = "two_sums_below"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 9216], [9216, 1]>, %y: !tile.buffer<f16, [4096, 9216], [9216, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 9216], [9216, 1]>) -> tensor<4096x9216xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x9216xf16>) -> tensor<4096x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<4096x9216xf16>, tensor<4096x9216xf16>) -> tensor<4096x9216xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<4096x9216xf16>) -> tensor<4096x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<4096x9216xf16>, tensor<4096x1xf16>) -> tensor<4096x9216xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<4096x9216xf16>, tensor<4096x1xf16>) -> tensor<4096x9216xf16>
+  "tile.write"(%5, %y) : (tensor<4096x9216xf16>, !tile.buffer<f16, [4096, 9216], [9216, 1]>) -> ()
+}) {domain = [4096, 9216], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "two_sums_below", symbols = []} : () -> ()
