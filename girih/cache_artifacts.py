@@ -33,7 +33,7 @@ class CacheInfo:
     Attributes:
         artifacts: Keys in the cache, by kind: ``"girih object"`` is code for a
             processor, ``"girih binary"`` for a GPU, ``"girih program"`` what calls
-            such code.
+            such code, ``"girih ir"`` what pipelines made.
     """
 
     artifacts: dict[str, list[str]] = field(default_factory=dict)

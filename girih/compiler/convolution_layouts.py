@@ -56,6 +56,9 @@ MOST_REPETITIONS = 6
 STEADY = 1.2
 """The second best time of a run is at most so many times the best one, or else other
 programs disturb the measurement, which is worth nothing then."""
+MOST_FAILURES = 3
+"""So many processes measure a call whose times are not steady. Then it is left as it
+is: each first call would take that time again."""
 
 _remembered: dict[str, tuple[float, float]] = {}
 
@@ -197,22 +200,28 @@ class Times:
         """Seconds in both layouts; None where they can't be had in the time."""
         key = cache_key(repr(tuple(call)), *self._environment)
         found = _remembered.get(key)
-        if self.folder is not None:
-            if found is None:
-                found = TimesCache(self.folder).load(key)
-            else:
-                note_use(self.folder, key)
         if found is None:
-            found = self._measured(call)
-            if found is not None and self.folder is not None:
-                TimesCache(self.folder).store(key, found)
-        if found is not None:
-            _remembered[key] = found
+            found = self._found(key, call)
+            if found is not None:
+                _remembered[key] = found
+        elif self.folder is not None:
+            note_use(self.folder, key)
+        return found if found is not None and found[0] >= 0 else None
+
+    def _found(self, key: str, call: Call) -> tuple[float, float] | None:
+        """Kept times or new ones; as numbers below zero how often there were none."""
+        kept = None if self.folder is None else TimesCache(self.folder).load(key)
+        failed = 0 if kept is None else max(0, -int(kept[0]))
+        if kept is not None and (failed == 0 or failed >= MOST_FAILURES):
+            return kept
+        if self.seconds <= 0:
+            return None
+        found = self._measured(call) or (-1.0 - failed, -1.0 - failed)
+        if self.folder is not None:
+            TimesCache(self.folder).store(key, found)
         return found
 
     def _measured(self, call: Call) -> tuple[float, float] | None:
-        if self.seconds <= 0:
-            return None
         started = self.clock()
         try:
             return self.measure(call)

@@ -69,6 +69,7 @@ class CpuTarget:
     stages = stages.CPU
     level = "llvm"
     takes_launches = True
+    keeps_programs = True
     linked: Linked | None = None
 
     def __init__(

@@ -100,6 +100,7 @@ class GpuTarget:
     stages = stages.GPU
     level = "tt"
     takes_launches = False
+    keeps_programs = False
 
     def __init__(self, device: torch.device):
         self.device = device

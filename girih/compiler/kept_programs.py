@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from girih import log
 from girih.codegen.cpu.link import Library
 from girih.codegen.disk_cache import DiskCache, cache_key
 from girih.codegen.runtime import torch_entry
@@ -115,7 +114,12 @@ class Place:
         """
         options, target = runner.options, runner.target
         folder = options.cache_folder()
-        if (reason := _reason_against(runner)) or folder is None:
+        if type(target) is not CpuTarget:
+            return None  # its pipelines are kept one by one: `kept_ir`
+        reason = runner.reason_against_keeping()
+        if options.cudagraphs or options.max_autotune:
+            reason = "an option measures schedules or records calls"
+        if reason or folder is None:
             keeping.refuse(reason or "there is no cache of compiled code")
             return None
         plan = [*runner.steps(pipeline), *runner.steps(target.stages.launch_pipeline)]
@@ -165,24 +169,6 @@ class Place:
             keeping.refuse(f"a constant can't be written: {error}")
             return
         self._cache.store(self._key, kept)
-
-
-def _reason_against(runner: Runner) -> str:
-    """Why a program is not kept, or "".
-
-    Somebody sees what is between the module and the program, or changes it; or what is
-    measured or drawn is part of no plan.
-    """
-    options = runner.options
-    if type(runner.target) is not CpuTarget:
-        return "it is a program for a GPU"
-    if runner.dumps or log.shows_levels() or options.verifies_each():
-        return "its IR is dumped, logged, verified or watched"
-    if runner.users.steps:
-        return "it has passes of users"
-    if options.chooses() or options.cudagraphs or options.max_autotune:
-        return "an option measures schedules, records calls, or draws decisions"
-    return ""
 
 
 # Writing ------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def alone(function: ir.OpView) -> ir.Module:
     return module
 
 
-def bytecode_of(module: ir.Module) -> bytes:
+def bytecode_of(module: ir.Module | ir.Operation) -> bytes:
     """A module as bytecode."""
     file = io.BytesIO()
     module.operation.write_bytecode(file)

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from girih import log, signals
+from girih.compiler import keeping
 from girih.compiler.decisions import with_choices
 from girih.compiler.first_inputs import FILE
+from girih.compiler.kept_ir import KeptIr
 from girih.compiler.overrides import Overrides
 from girih.compiler.target import Target
 from girih.compiler.watching import Observer, current
@@ -40,6 +42,9 @@ PICTURE = Path("graph").with_suffix(".svg").name
 """What ``graph_diagram`` writes beside the IR."""
 
 _numbers = itertools.count()
+
+_KEPT_PIPELINES = ("constants", "derivatives")
+"""What runs before the module of which a program is made."""
 
 
 class _AfterPass:
@@ -159,6 +164,41 @@ class Runner:
         self._run(pipeline, self.steps(pipeline, options), module)
 
     def _run(self, name: str, steps: list[Step], module: ir.Operation) -> None:
+        kept = self._kept(name, module, steps)
+        if kept is not None:
+            with self.report.stage("load"):
+                if kept.put_into(module):
+                    return
+        self._run_steps(name, steps, module)
+        if kept is not None:
+            kept.keep(module)
+
+    def _kept(
+        self, name: str, module: ir.Operation, steps: list[Step]
+    ) -> KeptIr | None:
+        """Where the result of a pipeline is kept; None for those of kept programs."""
+        folder = self.options.cache_folder()
+        if self.target.keeps_programs and name not in _KEPT_PIPELINES:
+            return None
+        if (reason := self.reason_against_keeping()) or folder is None:
+            keeping.refuse(reason or "there is no cache of compiled code")
+            return None
+        return KeptIr(folder, module, steps)
+
+    def reason_against_keeping(self) -> str:
+        """Why what stages make can't be taken from a cache, or "".
+
+        Somebody sees what is between them, or changes it; or decisions are drawn, which
+        are part of no plan.
+        """
+        options = self.options
+        if self.dumps or log.shows_levels() or options.verifies_each():
+            return "its IR is dumped, logged, verified or watched"
+        if self.users.steps:
+            return "it has passes of users"
+        return "an option draws decisions" if options.chooses() else ""
+
+    def _run_steps(self, name: str, steps: list[Step], module: ir.Operation) -> None:
         is_about_kernels = name == self.target.stages.kernel_pipeline
         observer = self.dumper if is_about_kernels else None
         if (watch := current()) is not None:

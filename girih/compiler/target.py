@@ -36,12 +36,14 @@ class Target(Protocol):
         stages: Its stages, from fusions to code.
         level: What the IR of its kernels is called where it is dumped.
         takes_launches: Whether its kernels' pipeline reads the launch program, too.
+        keeps_programs: Whether whole programs are kept on disk: `kept_programs`.
     """
 
     device: torch.device
     stages: CompilerTarget
     level: str
     takes_launches: bool
+    keeps_programs: bool
 
     def pass_options(self, options: Options) -> dict[str, Any]:
         """Options of passes, each an object of the pass's own class."""

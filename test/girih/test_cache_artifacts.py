@@ -53,7 +53,7 @@ def test_another_process_compiles_nothing(saved, tmp_path):
         PROGRAM
         + """
     info = girih.load_cache_artifacts(artifacts.read_bytes())
-    assert info.artifacts.keys() == {"girih object", "girih program"}
+    assert info.artifacts.keys() == {"girih ir", "girih object", "girih program"}
     assert set(run()) == {"disk"}
     data, _ = girih.save_cache_artifacts()  # what was found counts as used
     assert data == artifacts.read_bytes()

@@ -119,6 +119,18 @@ def test_layout_stays_where_time_is_out(measured, tmp_path):
     assert measured == [CALL, OTHER]
 
 
+def test_unsteady_calls_are_measured_by_three_processes(measured, tmp_path):
+    measured.times = None
+    for number in range(1, 6):
+        layouts.forget()
+        for _ in range(2):
+            assert not is_faster([CALL, OTHER], Times(measured, tmp_path))
+        assert measured == [CALL] * min(number, 3)
+    measured.times = (2.0, 1.0)
+    layouts.forget()
+    assert is_faster([CALL, OTHER], Times(measured, tmp_path / "other"))
+
+
 def test_large_calls_are_not_measured_and_batches_in_part(measured):
     large = CALL._replace(image=(1, 512, 64, 64), weight=(1024, 512, 3, 3))
     assert not is_faster([CALL, large], Times(measured))
