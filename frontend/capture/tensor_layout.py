@@ -17,7 +17,6 @@ Source: c10/core/TensorImpl.h, torch/csrc/autograd/python_variable.h (torch 2.11
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Iterator
 
 import torch
@@ -38,9 +37,25 @@ _REQUIRES_GRAD = "_ZNK3c1010TensorImpl13requires_gradEv"
 _fingerprint = _frame.Guards.fingerprint
 
 
-@functools.cache
+_known: list[bool] = []
+"""What was found, once it could be tried out."""
+
+
 def is_known() -> bool:
-    """Whether the layout is what this file claims; lets the guards rely on it."""
+    """Whether the layout is what this file claims; lets the guards rely on it.
+
+    While a profiler holds the tensors that it has seen, it can't be tried out.
+    """
+    if not _known:
+        try:
+            _known.append(_try_out())
+        except RuntimeError:
+            _frame.Guards.set_tensor_layout(0, 0, 0, 0)
+            return False
+    return _known[0]
+
+
+def _try_out() -> bool:
     address = _address_of_requires_grad()
     if address is not None and _is_plausible():
         _frame.Guards.set_tensor_layout(_IMPL, _FIRST, _LAST, address)

@@ -8,6 +8,7 @@ serve, and holds a function with all that it may return to.
 What lives here:
 
 * ``compiled``   ``aot_compile`` and what it returns
+* ``example``    what is known of the call that it was compiled for
 * ``functions``  functions as bytes: by name, or with their code
 * ``file``       the file: what it holds, and its checks
 """

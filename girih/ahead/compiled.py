@@ -7,23 +7,28 @@ import io
 import os
 import tempfile
 import types
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
-from girih import cache_artifacts, config, dynamic, exclusive, marks, stance
+from girih import (
+    cache_artifacts,
+    config,
+    exclusive,
+    marks,
+    private_folder,
+    stance,
+)
 from girih.ahead import file, functions
+from girih.ahead.example import OTHER, known_of, marked, misfits, names_of
 from girih.codegen import disk_cache
 from girih.compiler.keeping import keeping
-from girih.errors import GirihError, RecompileError, unsupported
+from girih.errors import PackageError, RecompileError, unsupported
 from girih.frontend.capture.api import CompiledFunction, Compiler, make_dispatcher
-from girih.packaging.capturing import names_of_leaves, parameters_of
 
 
 class AheadCompiled:
@@ -40,6 +45,7 @@ class AheadCompiled:
         used: Collection[tuple[Path, str]],
         unkept: str = "",
     ):
+        self._function = dispatcher.function
         self._dispatcher = dispatcher
         self._example = example
         self._used = used
@@ -52,6 +58,8 @@ class AheadCompiled:
             girih.RecompileError: It was compiled for another kind of call. It is a
                 RuntimeError, and says which guard does not hold.
         """
+        if torch.compiler.is_compiling():  # it is a part of what is captured
+            return self._function(*args, **kwargs)
         if not self._dispatcher.entries:
             self._load(args, kwargs)
         return self._dispatcher(*args, **kwargs)
@@ -71,7 +79,9 @@ class AheadCompiled:
         """Nothing: girih's checks fetch what the graph takes, so they stay."""
 
     def save_compiled_function(
-        self, path: str | os.PathLike, external_data: Mapping[str, Any] | None = None
+        self,
+        path: str | os.PathLike | io.IOBase,
+        external_data: Mapping[str, Any] | None = None,
     ) -> None:
         """Writes the function to a file, for ``girih.load_compiled_function``.
 
@@ -79,7 +89,7 @@ class AheadCompiled:
         and for processors like this one.
 
         Args:
-            path: The file; it is replaced.
+            path: The file, which is replaced, or one that is open for bytes.
             external_data: What a closure or default holds and the file is not to hold,
                 such as modules, by names under which it is given again.
 
@@ -88,7 +98,11 @@ class AheadCompiled:
             TypeError: The function holds what can't be written.
             girih.UnsupportedError: Its programs can't be kept.
         """
-        file.write(path, self._packed(external_data or {}))
+        data = self._packed(external_data or {})
+        if hasattr(path, "write"):
+            path.write(data)
+        else:
+            file.write(path, data)
 
     def _packed(self, external: Mapping[str, Any]) -> bytes:
         if self._unkept:
@@ -111,39 +125,24 @@ class AheadCompiled:
     def _load(self, args: tuple, kwargs: Mapping) -> None:
         """Makes the entry of a function that comes from a file, without compiling."""
         dispatcher = self._dispatcher
-        with exclusive.compilation(), keeping(is_strict=True) as found:
+        keys = frozenset(key for _, key in self._used)
+        with exclusive.compilation(), keeping(keys) as found:
             if dispatcher.entries:
                 return
+            arguments = _bound(dispatcher.function, args, kwargs)
             try:
-                with _marked(args, kwargs, self._example["leaves"]):
-                    _make_entry(dispatcher, args, kwargs)
-            except GirihError as error:
-                if not found.is_missing:
+                with marked(args, kwargs, self._example["leaves"]):
+                    _make_entry(dispatcher, arguments)
+            except RuntimeError as error:
+                now = known_of(dispatcher, args, kwargs) | {"graphs": found.graphs}
+                names = names_of(dispatcher.function, args, kwargs)
+                reasons = misfits(self._example, now, names)
+                if not (found.is_missing or reasons):
                     raise
                 dispatcher.reset()  # it has learned from a wrong call
-                raise self._misfit(args, kwargs) from error.__cause__
-
-    def _misfit(self, args: tuple, kwargs: Mapping) -> RecompileError:
-        name = marks.name_of(self._dispatcher.function)
-        before = [each["is"] for each in self._example["leaves"]]
-        now = [each["is"] for each in _leaves(self._dispatcher, args, kwargs)]
-        names = _names(self._dispatcher.function, args, kwargs)
-        reasons = [
-            f"{what} is {new}, expected {old}"
-            for what, old, new in zip(names, before, now, strict=False)
-            if old != new
-        ]
-        if len(before) != len(now):
-            reasons.append(f"{len(now)} values are given, expected {len(before)}")
-        if not reasons:
-            reasons.append(
-                "what it reads beside its arguments (attributes, globals, grad mode, "
-                "its own code) is not what it was"
-            )
-        text = "\n  ".join(reasons)
-        return RecompileError(
-            f"{name} was compiled for another kind of call:\n  {text}"
-        )
+                head = f"{_name(dispatcher.function, args)} was compiled for another"
+                text = "\n  ".join([f"{head} kind of call:", *(reasons or [OTHER])])
+                raise RecompileError(text) from error.__cause__
 
     def __repr__(self) -> str:
         name = marks.name_of(self._dispatcher.function)
@@ -184,10 +183,12 @@ def compile_ahead(
         fails_at_recompile="it was compiled ahead of time",
     )
     dispatcher = make_dispatcher(compiled.function, Compiler(settings))
-    example = {"leaves": _leaves(dispatcher, args, kwargs)}
+    example = known_of(dispatcher, args, kwargs)
+    arguments = _bound(dispatcher.function, args, kwargs)
     with disk_cache.recorded() as used, keeping() as found:
-        _make_entry(dispatcher, args, kwargs)
+        _make_entry(dispatcher, arguments)
         found.compile_derivatives()
+    example["graphs"] = found.graphs
     return AheadCompiled(dispatcher, example, tuple(used), ", ".join(found.refusals))
 
 
@@ -202,16 +203,21 @@ def load(
     else:
         data = opened.read()
     content = file.unpacked(data)
-    function, settings = functions.decode(content.function, external_data or {})
+    try:
+        function, settings = functions.decode(content.function, external_data or {})
+    except (AttributeError, ModuleNotFoundError) as error:
+        raise PackageError(f"the function is not there any more: {error}") from error
     if f_globals:
         function = functions.with_globals(function, f_globals)
-    folder = _folder()
+    folder, keys = _folder(), []
     if content.artifacts:
-        cache_artifacts.put(cache_artifacts.unpacked(content.artifacts)[1], folder)
+        files = cache_artifacts.unpacked(content.artifacts)[1]
+        info = cache_artifacts.put(files, folder)
+        keys = [key for found in info.artifacts.values() for key in found]
     backend_fn = settings.backend_fn.girih_kept(folder)
     settings = replace(settings, backend_fn=backend_fn)
     dispatcher = make_dispatcher(function, Compiler(settings))
-    return AheadCompiled(dispatcher, content.example, (), "it comes from a file itself")
+    return AheadCompiled(dispatcher, content.example, [(folder, key) for key in keys])
 
 
 @cache
@@ -221,21 +227,34 @@ def _own_folder() -> tempfile.TemporaryDirectory:
 
 def _folder() -> Path:
     """Where programs are kept: the user's cache, or a folder of this process."""
-    return config.cache_dir() or Path(_own_folder().name)
+    folder = config.cache_dir()
+    if folder is not None and _can_be_written(folder):
+        return folder
+    return Path(_own_folder().name)
 
 
-def _make_entry(dispatcher: CompiledFunction, args: tuple, kwargs: Mapping) -> None:
+def _can_be_written(folder: Path) -> bool:
+    name = f"{os.getpid()}.tried"
+    try:
+        with private_folder.opened(folder) as opened:
+            private_folder.write(opened, name, b"")
+            private_folder.remove(opened, name)
+    except (OSError, private_folder.UnsafeFile):
+        return False
+    return True
+
+
+def _make_entry(dispatcher: CompiledFunction, arguments: tuple) -> None:
     """Captures and compiles a call.
 
     Raises:
         RuntimeError: The call raises, or a stance forbids to compile it.
     """
     function, compiler = dispatcher.function, dispatcher.girih_compiler
-    arguments = _bound(function, args, kwargs)
     compiler.miss(dispatcher, function, arguments)
     if not dispatcher.entries:
         why = compiler.reason or f"the stance is {stance.current()!r}"
-        name = marks.name_of(function)
+        name = _name(function, arguments)
         raise RuntimeError(f"{name} can't be compiled ahead of time: {why}")
 
 
@@ -266,68 +285,9 @@ def _bound(function: types.FunctionType, args: tuple, kwargs: Mapping) -> tuple:
     return tuple(bound.arguments[name] for name in code.co_varnames[:count])
 
 
-# What is known of the call ------------------------------------------------------------
-
-
-def _names(function: types.FunctionType, args: tuple, kwargs: Mapping) -> list[str]:
-    return names_of_leaves(args, kwargs, parameters_of(function, len(args)))
-
-
-def _leaves(dispatcher: CompiledFunction, args: tuple, kwargs: Mapping) -> list[dict]:
-    """What is known of each value in the arguments, for JSON."""
-    is_dynamic = dispatcher.girih_compiler.settings.dynamic is True
-    found = pytree.tree_leaves((args, dict(kwargs)))
-    return [_leaf(value, is_dynamic) for value in found]
-
-
-def _leaf(value: Any, is_dynamic: bool) -> dict[str, Any]:
-    if not isinstance(value, torch.Tensor):
-        is_plain = isinstance(value, (bool, int, float, complex, str, type(None)))
-        return {"is": repr(value) if is_plain else f"a {type(value).__qualname__}"}
-    ranges = getattr(value, "_dynamo_dynamic_range", ())
-    dynamic = [[each.dim, each.min, each.max] for each in ranges]
-    maybe = sorted(getattr(value, "_dynamo_weak_dynamic_indices", ()))
-    static = sorted(getattr(value, "_dynamo_static_indices", ()))
-    free = {*maybe, *(dim for dim, *_ in dynamic)}
-    if is_dynamic:
-        free = set(range(value.dim())) - {*static}
-    sizes = [
-        "*" if dim in free and size > 1 else str(size)
-        for dim, size in enumerate(value.shape)
-    ]
-    text = f"{str(value.dtype).removeprefix('torch.')}[{', '.join(sizes)}]"
-    text += f" on {value.device}"
-    text += " that requires a gradient" if value.requires_grad else ""
-    return {"is": text, "dynamic": dynamic, "maybe": maybe, "static": static}
-
-
-@contextmanager
-def _marked(args: tuple, kwargs: Mapping, leaves: Sequence[Mapping]) -> Iterator[None]:
-    """Marks sizes in the block as they were marked where the function was compiled."""
-    given = pytree.tree_leaves((args, dict(kwargs)))
-    before = [
-        (value, dict(vars(value)))
-        for value, known in zip(given, leaves, strict=False)
-        if isinstance(value, torch.Tensor) and len(known) > 1
-    ]
-    try:
-        for value, known in zip(given, leaves, strict=False):
-            if isinstance(value, torch.Tensor) and len(known) > 1:
-                _mark(value, known)
-        yield
-    finally:
-        for value, attributes in before:
-            vars(value).clear()
-            vars(value).update(attributes)
-
-
-def _mark(value: torch.Tensor, known: Mapping) -> None:
-    for dim, least, most in known["dynamic"]:
-        if dim < value.dim():
-            dynamic.mark_dynamic(value, dim, min=least, max=most)
-    for dim in known["maybe"]:
-        if dim < value.dim():
-            dynamic.maybe_mark_dynamic(value, dim)
-    for dim in known["static"]:
-        if dim < value.dim():
-            dynamic.mark_static(value, dim)
+def _name(function: types.FunctionType, arguments: Sequence) -> str:
+    """The name of a function; of a call of a module that of its ``forward``."""
+    is_call = function.__code__ is torch.nn.Module.__call__.__code__
+    if is_call and arguments and isinstance(arguments[0], torch.nn.Module):
+        function = getattr(type(arguments[0]), "forward", function)
+    return marks.name_of(function)

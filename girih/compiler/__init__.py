@@ -132,6 +132,7 @@ def compile_graph(
     """
     if options.passes is not None:
         report.places = options.passes.places()
+    keeping.note_graph(gm.graph)
     site = site_of(gm, options, report)
     if kind := _why_eager(gm, example_inputs, site, report):
         return _run_eagerly(gm, report, kind)

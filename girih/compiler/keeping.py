@@ -12,6 +12,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from girih.compiler.modules import bytecode_of
+from girih.dialects.bindings import ir
+
 if TYPE_CHECKING:
     from girih.codegen.runtime.differentiable import Differentiable
 
@@ -29,9 +32,13 @@ class Keeping:
         refusals: Why programs can't be kept, each reason once.
         differentiable: The functions with derivatives that were made.
         is_missing: Whether a program was not there.
+        keys: What may be loaded, where that is strict.
+        graphs: The captured graphs, as text.
     """
 
     is_strict: bool = False
+    keys: frozenset[str] = frozenset()
+    graphs: list[str] = field(default_factory=list)
     refusals: dict[str, None] = field(default_factory=dict)
     differentiable: list[Differentiable] = field(default_factory=list)
     is_missing: bool = False
@@ -47,11 +54,34 @@ _current: ContextVar[Keeping | None] = ContextVar("keeping", default=None)
 
 
 @contextmanager
-def keeping(is_strict: bool = False) -> Iterator[Keeping]:
-    """In the block, compilations are ahead of time, or only load what was."""
-    token = _current.set(found := Keeping(is_strict))
+def keeping(keys: frozenset[str] | None = None) -> Iterator[Keeping]:
+    """In the block, compilations are ahead of time, or only load what was.
+
+    Args:
+        keys: Of the entries of the cache that may be loaded; None: compile.
+    """
+    found = Keeping() if keys is None else Keeping(is_strict=True, keys=keys)
+    token = _current.set(found)
     try:
         yield found
+    finally:
+        _current.reset(token)
+
+
+def is_on() -> bool:
+    """Whether a compilation is ahead of time, or only loads what was."""
+    return _current.get() is not None
+
+
+@contextmanager
+def again(is_ahead: bool) -> Iterator[None]:
+    """In the block, what belongs to such a compilation is compiled, or found."""
+    if not is_ahead:
+        yield
+        return
+    token = _current.set(_current.get() or Keeping())
+    try:
+        yield
     finally:
         _current.reset(token)
 
@@ -66,6 +96,29 @@ def note(differentiable: Differentiable) -> None:
     """Notes a function with derivatives."""
     if (found := _current.get()) is not None:
         found.differentiable.append(differentiable)
+
+
+def note_graph(graph: object) -> None:
+    """Notes a captured graph."""
+    if (found := _current.get()) is not None:
+        found.graphs.append(str(graph))
+
+
+def identity(module: ir.Module | ir.Operation) -> str | bytes:
+    """What tells modules apart.
+
+    Events of programs name lines of the user's. Who compiled ahead of time may move the
+    file since, or write a comment above.
+    """
+    if _current.get() is None:
+        return bytecode_of(module)
+    return str(module.operation)
+
+
+def is_there(key: str) -> bool:
+    """Whether an entry of the cache may be loaded."""
+    found = _current.get()
+    return found is None or not found.is_strict or key in found.keys
 
 
 def miss() -> None:

@@ -44,12 +44,12 @@ class KeptIr:
 
     def __init__(self, folder: Path, module: ir.Operation, steps: Sequence[Step]):
         self._cache = IrCache(folder)
-        parts = (bytecode_of(module), key_of(steps), versions(), added())
+        parts = (keeping.identity(module), key_of(steps), versions(), added())
         self._key = cache_key(*parts)
 
     def put_into(self, module: ir.Operation) -> bool:
         """Makes the module what the pipeline makes of it, if that is kept."""
-        kept = self._cache.load(self._key)
+        kept = self._cache.load(self._key) if keeping.is_there(self._key) else None
         if kept is None:
             keeping.miss()
             return False

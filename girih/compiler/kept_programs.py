@@ -29,7 +29,7 @@ from girih.codegen.runtime.event import Event
 from girih.codegen.runtime.program import Linked
 from girih.compiler import keeping
 from girih.compiler.cpu_code import CpuTarget
-from girih.compiler.modules import bytecode_of, native_calls
+from girih.compiler.modules import native_calls
 from girih.compiler.runner import Runner
 from girih.compiler.sources import added, versions
 from girih.dialects.bindings import ir
@@ -124,7 +124,7 @@ class Place:
             return None
         plan = [*runner.steps(pipeline), *runner.steps(target.stages.launch_pipeline)]
         key = cache_key(
-            bytecode_of(module),
+            keeping.identity(module),
             key_of(plan),
             runner.kernel_key(),
             json.dumps([runner.kind, runner.report.name, fallback is None]),
@@ -138,7 +138,7 @@ class Place:
         """The program, or None: it, or its object code, is not there."""
         report = self._runner.report
         with report.stage("load"):
-            kept = self._cache.load(self._key)
+            kept = self._cache.load(self._key) if keeping.is_there(self._key) else None
         if kept is None:
             return keeping.miss()
         library = None

@@ -97,6 +97,7 @@ class _Level:
         source: The function as it was given, as bytecode.
         backward: Its backward function, as bytecode.
         left: For cotangents whose backward pass was left to eager the kind of fallback.
+        is_ahead: Whether it is compiled ahead of time.
     """
 
     options: Options
@@ -109,6 +110,7 @@ class _Level:
     interface: Interface | None = None
     used: frozenset[int] = field(default_factory=frozenset)
     left: dict[tuple[int, ...], str] = field(default_factory=dict)
+    is_ahead: bool = field(default_factory=keeping.is_on)
 
     def compile(self, module: ir.Module) -> Callable:
         """Makes the forward program, with what leads to the others."""
@@ -148,7 +150,7 @@ class _Level:
         """The backward program for these cotangents; None: eager has to do it."""
         report = self._report("backward")
         try:
-            with collector.paused(), signals.in_steps():
+            with collector.paused(), signals.in_steps(), keeping.again(self.is_ahead):
                 lowering = Lowering(self.options, report, self.device, "backward")
                 module = parse(self.backward)
                 with module.context, ir.Location.unknown():
@@ -243,7 +245,7 @@ class _Level:
         results = [self.interface.differentiable[i] for i in given]
         eager = self._eager_gradients(given, inner)
         try:
-            with collector.paused(), signals.in_steps():
+            with collector.paused(), signals.in_steps(), keeping.again(self.is_ahead):
                 module = parse(self.source)
                 with module.context, ir.Location.unknown():
                     kind = "derivative"

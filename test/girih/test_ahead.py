@@ -219,6 +219,131 @@ def test_another_process_compiles_nothing(tmp_path):
     )
 
 
+def test_a_folder_that_can_not_be_written_is_no_error(tmp_path, monkeypatch):
+    made = girih.compile(scaled, fullgraph=True).aot_compile(
+        ((torch.randn(3), torch.randn(3)), {})
+    )
+    path = saved(made, tmp_path / "f.girih")
+    x, y = torch.randn(2, 3)
+    for folder in ("/proc/none", str(path), ""):
+        monkeypatch.setenv("GIRIH_CACHE_DIR", folder)
+        if not folder:
+            monkeypatch.setenv("GIRIH_NO_CACHE", "1")
+        loaded = girih.load_compiled_function(path)
+        torch.testing.assert_close(loaded(x, y), scaled(x, y))
+        compiled = girih.compile(scaled, fullgraph=True).aot_compile(((x, y), {}))
+        again = girih.load_compiled_function(saved(compiled, tmp_path / "g.girih"))
+        torch.testing.assert_close(again(x, y), scaled(x, y))
+
+
+def test_it_is_a_function_to_what_is_compiled():
+    x, y = torch.randn(2, 3)
+    made = girih.compile(scaled, fullgraph=True).aot_compile(((x, y), {}))
+    compiled = girih.compile(lambda x, y: made(x, y) + 1, fullgraph=True)
+    torch.testing.assert_close(compiled(x, y), scaled(x, y) + 1)
+    torch.testing.assert_close(girih.compile(made)(x, y), scaled(x, y))
+
+
+SOURCE = """
+import torch
+
+def f(x):
+    return torch.relu(x) * 2 + x.sum()
+"""
+
+
+def test_a_source_may_move(tmp_path):
+    """Lines and folders are told by events, and are no part of a program."""
+
+    def made(folder, source):
+        path = tmp_path / folder / "moved.py"
+        path.parent.mkdir()
+        path.write_text(source)
+        space = {"__name__": "moved"}
+        exec(compile(source, str(path), "exec"), space)
+        return space["f"]
+
+    x = torch.randn(5, requires_grad=True)
+    first = made("one", SOURCE)
+    ready = girih.compile(first, fullgraph=True).aot_compile(((x,), {}))
+    saved(ready, tmp_path / "f.girih", f=4)
+    second = made("two", "# a comment" + SOURCE)
+    assert first.__code__.co_firstlineno == second.__code__.co_firstlineno
+    third = made("three", "\n# another\n" + SOURCE)
+    other = girih.compile(third, fullgraph=True).aot_compile(((x,), {}))
+    assert {key for _, key in ready._used} == {key for _, key in other._used}
+
+
+def test_a_call_that_another_process_compiled_does_not_fit(tmp_path, monkeypatch):
+    """What is in the cache, or in other files, does not count."""
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path / "cache"))
+    y = torch.randn(5)
+    for rows in (4, 7):
+        example = ((torch.randn(rows, 5), y), {})
+        made = girih.compile(scaled, fullgraph=True).aot_compile(example)
+        saved(made, tmp_path / f"{rows}.girih")
+    four = girih.load_compiled_function(tmp_path / "4.girih")
+    seven = girih.load_compiled_function(tmp_path / "7.girih")
+    for loaded, right, wrong in ((four, 4, 7), (seven, 7, 4)):
+        with pytest.raises(girih.RecompileError, match=rf"float32\[{wrong}, 5\]"):
+            loaded(torch.randn(wrong, 5), y)
+        assert loaded(torch.randn(right, 5), y).shape == (right, 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda f, x, y: f(x.T.contiguous().T, y), r"strides \(1, 5\)"),
+        (lambda f, x, y: f(torch.nn.Parameter(x), y), "a Parameter"),
+        (lambda f, x, y: torch.no_grad()(f)(x, y), "gradients are off"),
+        (lambda f, x, y: f("text", y), "x is 'text'"),
+        (lambda f, x, y: f(x, y, bias=2.5), "3 values are given"),
+        (lambda f, x, y: f(x, None), "y is None"),
+    ],
+    ids=["strides", "parameter", "mode", "text", "number", "none"],
+)
+def test_misfits_of_files_say_what_differs(call, said, tmp_path):
+    x, y = torch.randn(5, 5), torch.randn(5, requires_grad=True)
+    made = girih.compile(scaled, fullgraph=True).aot_compile(((x, y), {}))
+    loaded = girih.load_compiled_function(saved(made, tmp_path / "f.girih"))
+    with pytest.raises(girih.RecompileError, match=said):
+        call(loaded, x, y)
+    torch.testing.assert_close(loaded(x, y), scaled(x, y))
+
+
+def test_another_operation_is_named(tmp_path, monkeypatch):
+    x, y = torch.randn(2, 3)
+    made = girih.compile(scaled, fullgraph=True).aot_compile(((x, y), {}))
+    loaded = girih.load_compiled_function(saved(made, tmp_path / "f.girih"))
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    with pytest.raises(
+        girih.RecompileError, match="it computes .*5.0.* expected .*3.0"
+    ):
+        loaded(x, y)
+
+
+def test_modules_are_named_by_forward(tmp_path):
+    net = Net()
+    made = girih.compile(net, fullgraph=True).forward.aot_compile(
+        ((torch.randn(4, 8),), {})
+    )
+    file = io.BytesIO()
+    made.save_compiled_function(file)
+    loaded = girih.load_compiled_function(io.BytesIO(file.getvalue()))
+    with pytest.raises(girih.RecompileError, match="Net.forward"):
+        loaded(net, torch.randn(5, 8))
+
+
+def test_a_function_that_is_gone(tmp_path, monkeypatch):
+    made = girih.compile(scaled, fullgraph=True).aot_compile(
+        ((torch.randn(3), torch.randn(3)), {})
+    )
+    path = saved(made, tmp_path / "f.girih")
+    monkeypatch.delitem(globals(), "scaled")
+    with pytest.raises(girih.PackageError, match="not there any more"):
+        girih.load_compiled_function(path)
+
+
 def test_damaged_files_are_refused(tmp_path):
     made = girih.compile(scaled, fullgraph=True).aot_compile(
         ((torch.randn(3), torch.randn(3)), {})

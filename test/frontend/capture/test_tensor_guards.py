@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from capture_differential import compile_eagerly
+from processes import run_after_torch
 
 from girih.frontend.capture import _frame, tensor_layout
 
@@ -55,7 +56,7 @@ def claim(monkeypatch):
     """Changes what ``tensor_layout`` claims, for one test."""
     yield lambda name, value: monkeypatch.setattr(tensor_layout, name, value)
     monkeypatch.undo()
-    assert tensor_layout.is_known.__wrapped__()
+    assert tensor_layout._try_out()
 
 
 @pytest.mark.parametrize(
@@ -64,13 +65,13 @@ def claim(monkeypatch):
 )
 def test_a_wrong_layout_is_noticed(claim, name, offset):
     claim(name, getattr(tensor_layout, name) + offset)
-    assert not tensor_layout.is_known.__wrapped__()
+    assert not tensor_layout._try_out()
     assert _frame.Guards.fingerprint(torch.ones(1)) is None
 
 
 def test_another_torch_is_noticed(claim):
     claim("_REQUIRES_GRAD", "no_such_function")
-    assert not tensor_layout.is_known.__wrapped__()
+    assert not tensor_layout._try_out()
 
 
 def test_without_a_layout_every_check_is_torchs(monkeypatch):
@@ -190,3 +191,22 @@ def test_high_ranks_have_no_fingerprint():
         module.weight.data = torch.ones(size)
         for _ in range(3):
             assert twin(x).shape == module(x).shape
+
+
+def test_a_profiler_that_holds_tensors_is_no_error():
+    """It holds what is tried out, too; later the layout is known all the same."""
+    run_after_torch(
+        """
+        import torch
+        import girih
+        from torch.profiler import profile
+
+        module = torch.nn.Linear(8, 8)
+        compiled, x = girih.compile(module), torch.randn(4, 8)
+        with profile(record_shapes=True):
+            torch.testing.assert_close(compiled(x), module(x))
+        from girih.frontend.capture import tensor_layout
+        assert not tensor_layout._known
+        assert tensor_layout.is_known()
+        """
+    )
