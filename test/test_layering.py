@@ -58,6 +58,29 @@ def test_compiling_loads_neither_dynamo_nor_inductor_nor_sympy():
     )
 
 
+def test_compiling_derivatives_loads_neither():
+    """Of what eager keeps, results among it: torch may import a lot to show them."""
+    run_after_torch(
+        """
+        import sys
+        import torch, girih
+        from torch import nn
+
+        module = nn.Sequential(
+            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True),
+            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 8), nn.LayerNorm(8),
+            nn.Sigmoid(), nn.Dropout(), nn.Tanh(), nn.Softmax(-1),
+        )
+        x = torch.randn(2, 3, 8, 8, requires_grad=True)
+        girih.compile(module)(x).exp().sum().backward()
+        compiled = girih.compile(lambda x: torch.sqrt(x.exp()).relu() + x.sigmoid())
+        compiled(x).sum().backward()
+        for name in ("torch._dynamo", "torch.distributed.tensor", "triton", "sympy"):
+            assert name not in sys.modules, f"{name} got loaded"
+        """
+    )
+
+
 def test_first_call_imports_nothing():
     run_after_torch(
         """

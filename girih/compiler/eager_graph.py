@@ -10,7 +10,18 @@ tensors that share a storage stand for tensors that share a counter of versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import sys
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from threading import get_ident
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -140,7 +151,8 @@ def _kept(
         if is_written_view(node):
             tensors, error = kept_inside(node, examples[next(iter(nodes))])
         elif tensors := _kept_by(node):
-            error = _error_of(node)
+            with _without_distributed_tensors():
+                error = _error_of(node)
         else:
             continue
         key = above[node], below[node], inner[node]
@@ -409,10 +421,45 @@ def _error_of(node: Any) -> str | None:
     for name in _names(type(node)):
         try:
             getattr(node, _CHECKED.get(name) or name.removeprefix("_raw"))
+        except _NotImported:
+            continue  # it was about to show a result that was not written
         except RuntimeError as error:
             if tells_of_a_write(error):
                 return str(error)
     return None
+
+
+_DISTRIBUTED = "torch.distributed.tensor"
+
+
+class _NotImported(ImportError):
+    """torch wanted to import its distributed tensors."""
+
+
+class _Refusal(MetaPathFinder):
+    """Refuses this thread the distributed tensors.
+
+    torch asks whether a tensor without data is one when it shows what a node keeps of
+    its results. To import them, and sympy with them, takes a second.
+    """
+
+    def __init__(self) -> None:
+        self._thread = get_ident()
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
+        """Finds nothing; others may find it for other threads."""
+        if name == _DISTRIBUTED and get_ident() == self._thread:
+            raise _NotImported(name)
+
+
+@contextmanager
+def _without_distributed_tensors() -> Iterator[None]:
+    finder = _Refusal()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 # An autograd.Function of the program has a class of nodes, which refers to it.
