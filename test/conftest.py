@@ -92,6 +92,15 @@ def pytest_addoption(parser):
 
 
 @pytest.fixture
+def caplog():
+    """What the test logs; in place of pytest's own, see ``logs``."""
+    from logs import kept
+
+    with kept() as logs:
+        yield logs
+
+
+@pytest.fixture
 def device():
     """An emulated GPU, for which all programs are made meanwhile."""
     from emulated_device import MultiplyingDevice, emulated_device
