@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from extent import spread
 
 import girih
 
@@ -18,12 +19,16 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(
-    "memory_format", [torch.contiguous_format, torch.channels_last]
+    ("name", "memory_format", "dynamic", "dtype"),
+    spread(
+        PROGRAMS,
+        [torch.contiguous_format, torch.channels_last],
+        [False, True],
+        [torch.float32, torch.float16],
+        every=2,
+    ),
 )
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_programs(device, name, memory_format, dynamic, dtype):
     compiled = girih.compile(
         PROGRAMS[name], dynamic=dynamic, options={"fallback": False}

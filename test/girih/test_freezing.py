@@ -35,14 +35,19 @@ class Products(nn.Module):
         return torch.addmm(self.offset, y.flatten(0, -2), self.down) + z
 
 
-@pytest.mark.parametrize(("depth", "columns"), [(256, 512), (330, 400), (64, 2064)])
 @pytest.mark.parametrize(
-    ("shape", "bias"),
-    spread([(1,), (2,), (3, 7), (2, 0), (5, 1, 4)], (False, True), every=2),
+    ("depth_and_columns", "shape", "bias", "dynamic"),
+    spread(
+        [(256, 512), (330, 400), (64, 2064)],
+        [(1,), (2,), (3, 7), (2, 0), (5, 1, 4)],
+        (False, True),
+        (False, True),
+        every=3,
+    ),
 )
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_large_products(depth, columns, shape, bias, dynamic):
+def test_large_products(depth_and_columns, shape, bias, dynamic):
     torch.manual_seed(0)
+    depth, columns = depth_and_columns
     module = Products(depth, columns, bias).eval()
     compiled = girih.compile(module, dynamic=dynamic, options=OPTIONS)
     for more in (0, 1) if dynamic else (0,):

@@ -4,6 +4,7 @@ The processes have not loaded TorchDynamo when girih begins.
 """
 
 import pytest
+from extent import spread
 from processes import run_after_torch
 
 _FAILURES = """
@@ -42,8 +43,9 @@ _NAMES = {
 }
 
 
-@pytest.mark.parametrize("is_early", [False, True])
-@pytest.mark.parametrize("failure", _NAMES)
+@pytest.mark.parametrize(
+    ("failure", "is_early"), spread(_NAMES, [False, True], every=2)
+)
 def test_handlers_of_dynamo_catch_what_girih_raises(failure, is_early):
     theirs, ours = _NAMES[failure]
     run_after_torch(f"""

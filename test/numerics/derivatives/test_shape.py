@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from extent import spread
+from extent import extent, spread
 from gradients import EXACT, agree, eager_sweep, sweep_like
 
 import girih
@@ -147,7 +147,7 @@ def operands(dtype=torch.float64, rows=6):
     return [tensor.to(device, dtype).requires_grad_() for tensor in tensors]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", list(ALL)[:: extent(2, long=1)])
 def test_second_order(name):
     compared(ALL[name], operands(), 2)
 
