@@ -32,7 +32,7 @@ _WITHOUT_EFFECT = {
     "compiled_autograd": (
         False,
         "girih writes the backward pass where it compiles the forward pass; compile a "
-        "function that calls backward() to have both in one graph",
+        "function that calls torch.autograd.grad to have both in one graph",
     ),
     "ignore_logging_functions": (set(), _BREAKS),
     "reorderable_logging_functions": (set(), _BREAKS),

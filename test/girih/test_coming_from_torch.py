@@ -12,7 +12,7 @@ import torch
 from processes import run_after_torch
 
 import girih
-from girih import torch_options
+from girih import torch_options, torch_switches
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from-torch-compile.md"
 
@@ -357,3 +357,55 @@ def test_a_scope_is_around_its_kernels_of_the_backward_pass():
     inside = [e for e in trace.events() if e.name == "inside"]
     programs = {name for e in inside for name in parents_of(e)}
     assert {"girih::graph0", "girih::graph0.backward"} <= programs
+
+
+def step_of_grad(model, x):
+    loss = model(x).sum()
+    weights = list(model.parameters())
+    for weight, grad in zip(weights, torch.autograd.grad(loss, weights), strict=True):
+        weight.grad = grad
+    return loss.detach()
+
+
+def step_of_backward(model, x):
+    loss = model(x).sum()
+    loss.backward()
+    return loss.detach()
+
+
+def step_of_a_function(model, x):
+    loss = model(x).sum()
+    torch.autograd.backward(loss)
+    return loss.detach()
+
+
+def own_leaf(model, x):
+    leaf = x.detach().requires_grad_()
+    (leaf * model.weight.detach().sum()).sum().backward()
+    return leaf.grad
+
+
+STEPS = {step_of_grad: 0, step_of_backward: 1, step_of_a_function: 1, own_leaf: 1}
+
+
+@pytest.mark.parametrize("function", STEPS)
+def test_grad_is_in_the_graph_and_backward_breaks_it(function):
+    found, x = [], torch.linspace(-1, 1, 12).view(4, 3)
+    for run in (function, girih.compile(function)):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        found.append([run(model, x), *(p.grad for p in model.parameters())])
+    torch.testing.assert_close(found[1], found[0])
+    assert girih.explain(function)(model, x).graph_break_count == STEPS[function]
+    compiled = girih.compile(function, fullgraph=True)
+    if not STEPS[function]:
+        compiled(model, x)
+        return
+    with pytest.raises(girih.UnsupportedError, match=r"Use torch\.autograd\.grad"):
+        compiled(model, x)
+
+
+def test_the_page_and_the_warning_say_what_is_in_one_graph():
+    assert "calls `torch.autograd.grad` has both in one graph" in PAGE.read_text()
+    (_, instead) = torch_switches._WITHOUT_EFFECT["compiled_autograd"]
+    assert "calls torch.autograd.grad to have both in one graph" in instead

@@ -67,6 +67,9 @@ _EFFECTS = frozenset(
     share_memory_ set_ __dlpack__ __reduce_ex__ __deepcopy__ as_subclass
     rename_ refine_names align_to""".split()
 )
+_INSTEAD = {"backward": "Use torch.autograd.grad, or call backward() outside."}
+"""What to do about some of them, where something else does the same in a graph."""
+
 # In-place methods that change sizes or strides. Fine for a tensor made in the graph.
 _CHANGES_METADATA = frozenset(
     """resize_ resize_as_ t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_
@@ -424,7 +427,7 @@ class TensorValue(Value):
                 kind="tensor method with an effect outside the graph",
                 context=f"tensor.{name}()",
                 explanation="The method changes more than the tensor's data.",
-                hints=("Call it outside of compiled code.",),
+                hints=(_INSTEAD.get(name, "Call it outside of compiled code."),),
             )
         if isinstance(kwargs.get(_FACTORS.get(name)), TensorValue):
             args, kwargs = _with_product(tracer, _FACTORS[name], args, kwargs)
