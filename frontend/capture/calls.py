@@ -86,7 +86,7 @@ class Calls(TorchCalls):
         """A Python function: modelled, an operation of the graph, or followed."""
         caller, self.caller = self.caller, None
         if function.real is not None:
-            model = model_of(function.real)
+            model = model_of(function.real, function)
             if model is not None:
                 made = self._call_model(function.real, model, args, kwargs)
                 if made is not None:

@@ -27,6 +27,7 @@ from girih.frontend.capture.graph import is_written
 from girih.frontend.capture.graph_module import CapturedGraph
 from girih.frontend.capture.guard import GuardTree
 from girih.frontend.capture.leftovers import forget_environments
+from girih.frontend.capture.models.registry import is_whole
 from girih.frontend.capture.models.torch_functions import (
     is_made_in_function,
     storage_of,
@@ -199,6 +200,8 @@ class _Capture:
         tracer.finalizers.begin(tracer, self.call, bound)
         try:
             self.root = Frame(function, bound)
+            if is_whole(function.code):
+                self.root.whole = _calls_model
             return tracer.run(self.root)[1], None
         except Stopped as stopped:
             return None, stopped.frames
@@ -313,6 +316,12 @@ class _Capture:
             if isinstance(given.real, torch.Tensor) and is_written(given)
         }
         return module
+
+
+def _calls_model(tracer: Tracer, frame: Frame, instruction) -> tuple[str, Value]:
+    """Stands for all instructions of a function that is modelled as a whole."""
+    (given,) = frame.locals.values()
+    return "return", tracer.call_function(frame.function, list(given.items), {})
 
 
 def _compiled(call: Call, graph, examples: list, inputs: list) -> Callable:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import os
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -145,6 +146,8 @@ class Frame:
         begun: Which instruction of the trace is being run, see ``BreakPoint``.
         is_direct: Whether the parent's instruction pushes what this frame returns.
         node_count: How many nodes the graph had when the frame was entered.
+        whole: Runs instead of all instructions, where a model stands for them. The
+            graph can't break in such a frame.
     """
 
     def __init__(self, function, local_values: dict[str, Value]):
@@ -161,6 +164,7 @@ class Frame:
         self.begun = 0
         self.is_direct = False
         self.node_count = 0
+        self.whole: Callable | None = None
 
     def push(self, value: Value) -> None:
         """Pushes a value."""

@@ -409,6 +409,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         from girih.frontend.capture.bytecode.families import actions_of
 
         actions, instructions = actions_of(plan), plan.instructions
+        if frame.whole is not None:
+            actions = [frame.whole]
         spend, watch = self.budget.spend, self.finalizers
         self.frames.append(frame)
         try:
@@ -449,6 +451,8 @@ class Tracer(Operators, Calls, Protocols, ClassLookups, Names):
         self.blocks.note(self, node)
 
     def _break_points(self) -> tuple[BreakPoint, ...]:
+        if self.frames[0].whole is not None:
+            return ()
         return break_points(self.frames, self.graph.node_count)
 
     def _end_at(self, frame: Frame) -> None:

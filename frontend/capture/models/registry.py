@@ -16,6 +16,7 @@ from girih.frontend.capture.models.marked import marked_model
 _MODELS: dict[Any, Callable] = {}
 _NAMED_MODELS: dict[tuple[str, str], Callable] = {}
 _CODE_MODELS: dict[CodeType, Callable] = {}
+_WHOLE: set[CodeType] = set()
 _PREPARATIONS: dict[CodeType, Callable] = {}
 
 
@@ -43,15 +44,22 @@ def models_named(module: str, qualname: str):
     return register
 
 
-def models_of_code(code: CodeType):
+def models_of_code(code: CodeType, *, is_whole: bool = False):
     """Registers a model of the functions that run a code: those of a decorator.
 
     It is ``f(tracer, function, *args, **kwargs)`` with the traced function.
+
+    Args:
+        code: The code.
+        is_whole: The model stands for the function, which has ``*args`` alone, also
+            where it is what the program compiles: a part of it is of no use.
     """
 
     def register(model: Callable) -> Callable:
         assert code not in _CODE_MODELS, f"girih bug: two models of {code}"
         _CODE_MODELS[code] = model
+        if is_whole:
+            _WHOLE.add(code)
         return model
 
     return register
@@ -78,9 +86,15 @@ def prepare(function: FunctionType) -> None:
         preparation(function)
 
 
-def _with_function(model: Callable, function: FunctionType) -> Callable:
+def is_whole(code: CodeType) -> bool:
+    """Whether a function of this code is modelled where the program compiles it."""
+    return code in _WHOLE
+
+
+def _with_function(model: Callable, function: FunctionType, value: Any) -> Callable:
     def bound(tracer, /, *args, **kwargs):
-        return model(tracer, tracer.held(function), *args, **kwargs)
+        known = tracer.held(function) if value is None else value
+        return model(tracer, known, *args, **kwargs)
 
     return bound
 
@@ -90,15 +104,21 @@ def has_model(function: Any) -> bool:
     return isinstance(function, FunctionType) and function in _MODELS
 
 
-def model_of(function: Any) -> Callable | None:
-    """The model of a function, or None; marks of the program come before most."""
+def model_of(function: Any, value: Any = None) -> Callable | None:
+    """The model of a function, or None; marks of the program come before most.
+
+    Args:
+        function: The function.
+        value: Its traced value. Another call may bring a function of the same code,
+            so what a model reads of it has to be guarded where this came from.
+    """
     if isinstance(function, FunctionType):
         named = _NAMED_MODELS.get((function.__module__, function.__qualname__))
         if named is not None:
             return named
         by_code = _CODE_MODELS.get(function.__code__)
         if by_code is not None:
-            return _with_function(by_code, function)
+            return _with_function(by_code, function, value)
     marked = marked_model(function)
     if marked is not None:
         return marked

@@ -23,7 +23,7 @@ from torch.utils._pytree import (
 
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.known_sizes import start_again_with_sizes
-from girih.frontend.capture.models.registry import models
+from girih.frontend.capture.models.registry import models, models_of_code
 from girih.frontend.capture.models.torch_functions import under
 from girih.frontend.capture.rebuilding.registry import writes
 from girih.frontend.capture.refusals import OPERATION_FAILED
@@ -230,6 +230,28 @@ def _vmap_impl(
     known = {name: _python(tracer, option) for name, option in options.items()}
     value = TransformValue(apis.vmap, func, known)
     return value.call(tracer, list(args), kwargs)
+
+
+def _jacobian_made_outside(transform: Callable):
+    """The model of what ``jacrev`` or ``jacfwd`` gave; its cells hold its options."""
+
+    def model(tracer, /, function, *args):
+        names, cells = function.code.co_freevars, function.closure(tracer)
+        held = {n: cell.content for n, cell in zip(names, cells, strict=True)}
+        func = held.pop("func")
+        known = {name: _python(tracer, option) for name, option in held.items()}
+        return _apply(tracer, TransformValue(transform, func, known), list(args))
+
+    return model
+
+
+for _transform in (eager_transforms.jacrev, eager_transforms.jacfwd):
+    (_code,) = (
+        code
+        for code in _transform.__code__.co_consts
+        if isinstance(code, types.CodeType) and code.co_name == "wrapper_fn"
+    )
+    models_of_code(_code, is_whole=True)(_jacobian_made_outside(_transform))
 
 
 def _call_made_outside(tracer, transform, func, options, args, kwargs) -> Value:
