@@ -16,6 +16,7 @@ import torch
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.failures import COMPUTED, Failure
+from girih.frontend.capture.named_sources import is_named
 from girih.frontend.capture.numbers import is_input, is_small
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import limited_value
@@ -99,6 +100,7 @@ class Sizes:
         self._small: set[str] = set()
         self._sizes: set[str] = set()
         self._differed: dict[str, tuple] = {}
+        self._named: set[str] = set()
         self.log = DynamicLog()
 
     # Sizes
@@ -111,6 +113,7 @@ class Sizes:
             given = self._spec.dims(tensor, source).items()
             return {d: DynamicDim(must) for d, must in given if tensor.shape[d] > 1}
         dims = dict.fromkeys(self._varying_of(tensor, source), DynamicDim())
+        dims |= dict.fromkeys(self._named_dims(tensor, source), DynamicDim())
         if getattr(tensor, "_has_dynamo_dim_marking", False) or hasattr(
             tensor, "_dynamo_dynamic_indices"
         ):
@@ -121,6 +124,13 @@ class Sizes:
             for dim, how in sorted(dims.items())
             if tensor.shape[dim] > 1 and dim not in known
         }
+
+    def _named_dims(self, tensor: torch.Tensor, source: Source) -> list[int]:
+        """The dims that torch's switches name, which ``dynamic=False`` leaves so."""
+        text, key = str(source), _key(source)
+        found = [d for d, size in enumerate(tensor.shape) if is_named(text, size, d)]
+        self._named.update(_size_key(key, dim) for dim in found)
+        return found
 
     def may_know(
         self, tensor: torch.Tensor, source: Source, dims: Iterable[int]
@@ -175,6 +185,8 @@ class Sizes:
         if key in self._differed:
             before, now = self._differed[key]
             return f"it was {before} at an earlier call, and then {now}"
+        if key in self._named:
+            return "torch.compiler.config names it"
         if self.dynamic:
             return "dynamic=True"
         if self._spec is not None:
@@ -211,11 +223,12 @@ class Sizes:
         """Whether a number is an input of the graph, and no constant."""
         if self._spec is not None:
             return self._spec.varies(number, source) and is_input(number)
-        if self.dynamic is False:
+        named = self._is_named_number(number, source)
+        if self.dynamic is False and not named:
             return False
         self._take_in()
         is_scheduled = _is_scheduled(source)
-        if not self.dynamic and not self._numbers and not is_scheduled:
+        if not (self.dynamic or self._numbers or is_scheduled or named):
             return False
         key = _key(source)
         seen = self._numbers.get(key)
@@ -228,9 +241,17 @@ class Sizes:
         takes = is_input(number) or is_small(number) and self.may_be_small(source)
         if is_fixed or not takes:
             return False
-        if key in self._varying or is_scheduled and type(number) is float:
+        is_scheduled = is_scheduled and type(number) is float
+        if key in self._varying or is_scheduled or named:
             return True
         return bool(self.dynamic) and _is_argument(source)
+
+    def _is_named_number(self, number: int | float, source: Source) -> bool:
+        """Whether torch's switches name an integer."""
+        found = type(number) is int and is_named(str(source), number)
+        if found:
+            self._named.add(_key(source))
+        return found
 
     def fix(self, number: int | float, source: Source) -> None:
         """Python has to know this number: it is not tried as an input again.

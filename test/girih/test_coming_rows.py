@@ -15,7 +15,8 @@ MODULES = {"`torch.compiler`": "torch.compiler", "`torch._dynamo`": "torch._dyna
 """By the heading of a table the module that has the names of its first column."""
 
 SINCE_2_13 = (
-    "allow_c_slot bytecode_debugger override_cudagraphs override_optimization_hint"
+    "allow_c_slot bytecode_debugger override_cudagraphs override_optimization_hint "
+    "dynamic_sources unbacked_sources dynamic_values"
 ).split()
 """Names of rows that an older torch may lack."""
 

@@ -171,9 +171,14 @@ def test_other_reasons_of_symbols(capsys):
     x = torch.ones(7, 2)
     girih.mark_dynamic(x, 0)
     girih.compile(lambda x: x + 1)(x)
-    by_option, by_mark = logged(capsys, "dynamic")
+    if hasattr(torch.compiler.config, "dynamic_sources"):
+        with torch.compiler.config.patch(dynamic_sources="L['x']:0"):
+            girih.compile(lambda x: x + 1)(torch.ones(7, 2))
+    by_option, by_mark, *by_name = logged(capsys, "dynamic")
     assert by_option.endswith(".size(0) is symbolic: dynamic=True")
     assert by_mark.endswith("L['x'].size(0) is symbolic: the program marks it")
+    reason = "L['x'].size(0) is symbolic: torch.compiler.config names it"
+    assert all(text.endswith(reason) for text in by_name)
 
 
 def test_same_sizes_are_one_symbol(capsys):
