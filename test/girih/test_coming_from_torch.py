@@ -7,6 +7,7 @@ import re
 import warnings
 from pathlib import Path
 
+import numpy
 import pytest
 import torch
 from processes import run_after_torch
@@ -409,3 +410,19 @@ def test_the_page_and_the_warning_say_what_is_in_one_graph():
     assert "calls `torch.autograd.grad` has both in one graph" in PAGE.read_text()
     (_, instead) = torch_switches._WITHOUT_EFFECT["compiled_autograd"]
     assert "calls torch.autograd.grad to have both in one graph" in instead
+
+
+def test_functions_of_numpy_run_as_python():
+    @torch.compiler.wrap_numpy
+    def wrapped(array):
+        return numpy.sum(array * array)
+
+    x = torch.linspace(-1, 1, 6)
+    assert girih.compile(wrapped)(x) == wrapped(x)
+    for function, given in ((wrapped, x), (numpy.sin, x.numpy())):
+        with pytest.raises(girih.UnsupportedError):
+            girih.compile(lambda x, f=function: f(x), fullgraph=True)(given)
+    x.requires_grad_()
+    for function in (wrapped, girih.compile(wrapped)):
+        with pytest.raises(RuntimeError, match="on Tensor that requires grad"):
+            function(x)
