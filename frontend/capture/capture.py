@@ -156,7 +156,7 @@ class _Capture:
         self.tracer = Tracer(
             call.names, self.evaluator, call.sizes, blocks, self.stop, call.limits
         )
-        call.sizes.begin(call.function)
+        call.sizes.begin(call.function, call.arguments)
         code = original_code(call.function.__code__)
         self.tracer.minds_finalizers = is_observed(code)
         self.tracer.says_compiling = call.says_compiling

@@ -16,7 +16,7 @@ import torch
 from girih.errors import UnsupportedError, unsupported
 from girih.frontend.capture.dynamic_log import DynamicLog
 from girih.frontend.capture.failures import COMPUTED, Failure
-from girih.frontend.capture.named_sources import is_named
+from girih.frontend.capture.named_sources import is_named, names_of_forward, texts_of
 from girih.frontend.capture.numbers import is_input, is_small
 from girih.frontend.capture.source import Roots, Source
 from girih.frontend.capture.values.constant import limited_value
@@ -101,6 +101,7 @@ class Sizes:
         self._sizes: set[str] = set()
         self._differed: dict[str, tuple] = {}
         self._named: set[str] = set()
+        self._forward: tuple[str, ...] = ()
         self.log = DynamicLog()
 
     # Sizes
@@ -127,8 +128,8 @@ class Sizes:
 
     def _named_dims(self, tensor: torch.Tensor, source: Source) -> list[int]:
         """The dims that torch's switches name, which ``dynamic=False`` leaves so."""
-        text, key = str(source), _key(source)
-        found = [d for d, size in enumerate(tensor.shape) if is_named(text, size, d)]
+        texts, key = texts_of(str(source), self._forward), _key(source)
+        found = [d for d, size in enumerate(tensor.shape) if is_named(texts, size, d)]
         self._named.update(_size_key(key, dim) for dim in found)
         return found
 
@@ -247,8 +248,15 @@ class Sizes:
         return bool(self.dynamic) and _is_argument(source)
 
     def _is_named_number(self, number: int | float, source: Source) -> bool:
-        """Whether torch's switches name an integer."""
-        found = type(number) is int and is_named(str(source), number)
+        """Whether torch's switches name an integer.
+
+        ``.*`` fits the attributes of modules, too, such as how many heads there are.
+        Kernels are chosen by these, so a pattern counts for arguments alone.
+        """
+        if type(number) is not int:
+            return False
+        texts = texts_of(str(source), self._forward)
+        found = is_named(texts, number, exactly=not _is_argument(source))
         if found:
             self._named.add(_key(source))
         return found
@@ -276,8 +284,9 @@ class Sizes:
         """Sizes follow from a number, so 0 and 1 have entries of their own."""
         self._sizes.add(_key(source))
 
-    def begin(self, function: FunctionType) -> None:
+    def begin(self, function: FunctionType, arguments: tuple) -> None:
         """Begins the capture of a call of a function."""
+        self._forward = names_of_forward(function, arguments)
         if self._spec is not None:
             self._spec.begin(function)
 

@@ -107,6 +107,61 @@ def test_a_module_whose_numbers_have_to_be_known():
         assert captures(model, calls) == 1
 
 
+class Times(torch.nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def forward(self, x):
+        return x * self.number
+
+
+@pytest.mark.parametrize(("names", "count"), [(".*", 3), ("L['self'].number", 1)])
+def test_numbers_of_a_module_have_to_be_named(names, count):
+    model, x = Times(3), torch.ones(2)
+    with torch.compiler.config.patch(dynamic_sources=names):
+        compiled = girih.compile(model, fullgraph=True, dynamic=False)
+        before = girih.counters()["captures"]
+        for number in (3, 4, 5):
+            model.number = number
+            assert torch.equal(compiled(x), x * number)
+        assert girih.counters()["captures"] == before + count
+
+
+class Forward(torch.nn.Module):
+    def forward(self, x, pair, *, scale=2):
+        return x * 3 + pair[0].sum() * scale
+
+
+@pytest.mark.parametrize(
+    ("names", "count"),
+    [
+        ("L['x'], L['pair'][0], L['scale']", 1),
+        (r"L\['(x|pair|scale)'\]", 1),
+        ("L['args'], L['args'][0], L['args'][1][0], L['kwargs']['scale']", 1),
+        ("L['x'], L['pair']:0", 3),
+    ],
+)
+def test_parameters_of_forward(names, count):
+    model = Forward()
+    with torch.compiler.config.patch(dynamic_sources=names):
+        compiled = girih.compile(model, fullgraph=True, dynamic=False)
+        before = girih.counters()["captures"]
+        for n in (3, 4, 5):
+            args = torch.randn(n), (torch.randn(n + 1),)
+            expected = model(*args, scale=n)
+            torch.testing.assert_close(compiled(*args, scale=n), expected)
+        assert girih.counters()["captures"] == before + count
+
+
+@pytest.mark.filterwarnings("error::girih.FallbackWarning")
+def test_the_heads_of_a_transformer_are_known():
+    model = torch.nn.TransformerEncoderLayer(16, 2, 32, 0.0, batch_first=True)
+    calls = [(torch.randn(n, 7, 16),) for n in (3, 4, 5)]
+    with torch.compiler.config.patch(dynamic_sources=".*"):
+        assert captures(model, calls) == 1
+
+
 def test_what_follows_a_break():
     def function(x):
         y = x * 2
