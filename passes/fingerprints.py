@@ -1,8 +1,9 @@
 """What a function does, as text that is equal in another process: for cache keys.
 
 It is the function's bytecode with all that it reaches: defaults, what it closes over,
-the functions and constants among its globals, and the files of modules and classes. A
-function of a notebook has no file, so its bytecode stands for it.
+the functions and constants among its globals and among the attributes of modules, and
+the files of modules and classes. A function of a notebook has no file, so its bytecode
+stands for it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import types
 import uuid
 from collections.abc import Callable, Iterator
@@ -22,6 +24,12 @@ _PLAIN = (bool, bytes, complex, float, int, str, type(None), type(Ellipsis), ran
 
 _KNOWN = frozenset({"girih", "torch"})
 """Packages whose files say what their functions do, whatever those reach."""
+
+_STEADY = sys.stdlib_module_names - {"os"}
+"""Modules of Python whose functions do the same in each process."""
+
+_HEAD_BYTES = object.__basicsize__ + 16
+"""What an object takes at most whose attributes are all in its ``__dict__``."""
 
 
 def fingerprint(function: Callable) -> str:
@@ -63,6 +71,10 @@ class _Walk:
                 yield from self._function(value)
             case types.MethodType():
                 yield from self._all((value.__func__, value.__self__))
+            case staticmethod() | classmethod() | functools._lru_cache_wrapper():
+                yield from self.parts(value.__wrapped__)
+            case property():
+                yield from self._all((value.fget, value.fset, value.fdel))
             case functools.partial():
                 yield from self._all((value.func, value.args, value.keywords))
             case types.ModuleType():
@@ -103,28 +115,43 @@ class _Walk:
         yield from self._all(
             (function.__code__, function.__defaults__, function.__kwdefaults__)
         )
+        names, modules = _names(function.__code__), []
         for cell in function.__closure__ or ():
-            yield from self._cell(cell)
-        for name in sorted(_names(function.__code__)):
+            content = _content(cell)
+            yield from self.parts(content)
+            modules.append(content)
+        for name in sorted(names):
             if name in function.__globals__:
                 yield name
                 yield from self.parts(function.__globals__[name])
+                modules.append(function.__globals__[name])
+            elif name in sys.modules:  # the function may import it
+                modules.append(sys.modules[name])
+        for module in _reached(modules, names):
+            yield from self._attributes(module, names)
 
-    def _cell(self, cell: types.CellType) -> Iterator[str]:
-        try:
-            content = cell.cell_contents
-        except ValueError:
-            yield "empty"
-        else:
-            yield from self.parts(content)
+    def _attributes(self, module: types.ModuleType, names: set[str]) -> Iterator[str]:
+        """What a function may read of a module that it reaches."""
+        is_steady = module.__name__.partition(".")[0] in _STEADY
+        for name in sorted(names & vars(module).keys()):
+            value = vars(module)[name]
+            if isinstance(value, types.ModuleType | type):
+                continue
+            if callable(value) and (is_steady or not _is_described(value)):
+                continue
+            yield f"{module.__name__} {name}"
+            yield from self.parts(value)
 
     def _class(self, cls: type) -> Iterator[str]:
         yield f"{cls.__module__} {cls.__qualname__}"
         if cls.__module__ == "builtins":
             return
         file = _file_of(cls.__module__)
-        if file is not None:
+        if file is not None and "<locals>" not in cls.__qualname__:
             yield _status(file)
+            for name, member in sorted(vars(cls).items()):
+                if type(member) in _PLAIN and not name.startswith("__"):
+                    yield f"{name} {member!r}"
             return
         for name, member in sorted(vars(cls).items()):
             if name not in ("__dict__", "__weakref__", "__doc__"):
@@ -136,11 +163,52 @@ class _Walk:
         if type(value).__module__.startswith("girih.plugins"):
             yield str(value)
             return
-        names = getattr(value, "__dict__", None)
-        if names is None or hasattr(type(value), "__del__"):
-            yield uuid.uuid4().hex  # nothing says what it is
+        if _is_described(value):
+            yield from self.parts(dict(vars(value)))
         else:
-            yield from self.parts(dict(names))
+            yield uuid.uuid4().hex  # nothing says what it is
+
+
+def _is_described(value: Any) -> bool:
+    """Whether a function, or an object's attributes, say all that it is.
+
+    A tensor has attributes, too, but its content is elsewhere, as that of slots is.
+    """
+    if isinstance(value, types.FunctionType | functools.partial):
+        return True
+    cls = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and not hasattr(cls, "__del__")
+        and cls.__basicsize__ <= _HEAD_BYTES
+        and not cls.__itemsize__
+        and not any(
+            isinstance(member, types.MemberDescriptorType)
+            for base in cls.__mro__
+            for member in vars(base).values()
+        )
+    )
+
+
+def _reached(found: list[Any], names: set[str]) -> list[types.ModuleType]:
+    """The modules among these values, and those among their attributes, each once."""
+    modules: dict[str, types.ModuleType] = {}
+    while found:
+        value = found.pop()
+        if not isinstance(value, types.ModuleType) or value.__name__ in modules:
+            continue
+        if value.__name__.partition(".")[0] not in _KNOWN:
+            modules[value.__name__] = value
+            found.extend(vars(value)[name] for name in names & vars(value).keys())
+    return [modules[name] for name in sorted(modules)]
+
+
+def _content(cell: types.CellType) -> Any:
+    """What is in a cell; None: nothing is, yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -151,8 +219,6 @@ def _names(code: types.CodeType) -> set[str]:
 
 def _file_of(module: str) -> str | None:
     """The file of a module, None where it has none: a notebook's, a session's."""
-    import sys
-
     file = getattr(sys.modules.get(module), "__file__", None)
     return file if file and os.path.exists(file) else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
@@ -29,15 +29,10 @@ def versions() -> str:
 
 def added() -> str:
     """What plugins have added, as text that changes with what it does."""
-    rules = tuple(FOREIGN.items())
     ops = OPS.values()
-    classes = tuple(c for c in ops if c.__module__.partition(".")[0] != "girih")
-    return _fingerprints(rules, classes)
-
-
-@lru_cache(maxsize=8)
-def _fingerprints(rules: tuple, classes: tuple) -> str:
-    parts = [f"{what} {fingerprint(rule)}" for what, rule in rules]
+    classes = [c for c in ops if c.__module__.partition(".")[0] != "girih"]
+    # What a rule reads may be another value than it was in the last compilation.
+    parts = [f"{what} {fingerprint(rule)}" for what, rule in FOREIGN.items()]
     parts += [f"{cls.OPERATION_NAME} {fingerprint(cls)}" for cls in classes]
     return ", ".join(parts)
 
