@@ -203,6 +203,7 @@ def _encoded(module: ir.Module, linked: Linked, code: str, writes: bool) -> Kept
         "event": _constant(details["event"], operators),
         "names": list(names),
         "native_calls": len(native_calls(module)),
+        "operators": {name: _schema(name) for name in sorted(operators.values())},
         "restores": linked.before is not None,
         "runs": assembler.runs,
         "sizes": [assembler.inputs, assembler.values, assembler.registers],
@@ -222,6 +223,14 @@ def _operators(module: ir.Module) -> set[str]:
         for op in function.regions[0].blocks[0].operations
         if op.operation.name == "host.extern"
     }
+
+
+def _schema(name: str) -> str:
+    """What a program relies on of an operator that others may have defined anew."""
+    if name.startswith("aten.") or name in torch_entry.OWN:
+        return ""
+    found = torch_entry.overload(name)
+    return f"{found._schema} {sorted(map(str, found.tags))}"
 
 
 def _constant(value: Any, operators: Mapping[Callable, str]) -> Any:
@@ -246,9 +255,13 @@ def _decoded(
     """A program that was kept, linked.
 
     Raises:
-        LookupError: An operator is not there; others where it is of another version.
+        LookupError: An operator is not there, or is another one; others where the
+            program is of another version.
     """
     known = kept.known
+    for name, schema in known["operators"].items():
+        if _schema(name) != schema:
+            raise LookupError(f"{name} was {schema}")
     before = None
     if known["restores"]:
         before = StateBefore()
