@@ -84,6 +84,11 @@ def recorded() -> Iterator[list[Decision]]:
         _recordings.remove(found)
 
 
+def are_recorded() -> bool:
+    """Whether somebody gets the decisions of passes."""
+    return bool(_recordings)
+
+
 class Choices:
     """Answers the questions of one run of a pass.
 
@@ -103,7 +108,7 @@ class Choices:
     @property
     def are_usual(self) -> bool:
         """Whether all decisions are the usual ones, and nobody wants to know them."""
-        if _recordings or is_heard():
+        if are_recorded() or is_heard():
             return False
         return self._fuel == NO_LIMIT and self._random is None
 
@@ -152,7 +157,7 @@ class Choices:
         else:
             drawn = self._random.choice(legal)
             answer = drawn if has_fuel else usual
-        if _recordings or is_heard():
+        if are_recorded() or is_heard():
             self._tell(Decision(number, what(), _text(answer)))
         return answer
 

@@ -25,7 +25,7 @@ from girih.dialects import verifier
 from girih.dialects.assembly.modules import print_module
 from girih.dialects.bindings import ir
 from girih.options import Options
-from girih.passes import stages
+from girih.passes import choices, remarks, stages
 from girih.passes.default_options import of_compilation
 from girih.passes.errors import PassError
 from girih.passes.levels import CONTRACTS
@@ -194,6 +194,8 @@ class Runner:
         options = self.options
         if self.dumps or log.shows_levels() or options.verifies_each():
             return "its IR is dumped, logged, verified or watched"
+        if remarks.is_heard() or choices.are_recorded():
+            return "somebody listens to what its passes decide"
         if self.users.steps:
             return "it has passes of users"
         return "an option draws decisions" if options.chooses() else ""

@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 import girih
+from girih.passes import choices, remarks
 from test.support.extent import extent
 
 # Programs -----------------------------------------------------------------------------
@@ -274,3 +275,24 @@ def test_an_operator_that_returns_a_list_now_is_another_one(tmp_path, monkeypatc
         with operator(returns="Tensor[]" if many else "Tensor"):
             compiled = girih.compile(scope["f"], options={"fallback": False})
             torch.testing.assert_close(compiled(x, many), (x * 3).exp() + 1)
+
+
+# Who listens, and what runs -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("requires_grad", [False, True], ids=["plain", "gradients"])
+def test_who_listens_hears_all_passes(requires_grad, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+
+    def heard():
+        girih.reset()
+        said = []
+        with choices.recorded() as decisions, remarks.heard_by(said.append):
+            girih.compile(product)(x, x)
+        return list(map(str, decisions)), said
+
+    x = torch.randn(6, 6, requires_grad=requires_grad)
+    girih.compile(product)(x, x)
+    first = heard()
+    assert all(first)
+    assert heard() == first
