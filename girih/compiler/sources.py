@@ -12,7 +12,13 @@ from girih.dialects.definition import OPS
 from girih.dialects.rule_table import FOREIGN
 from girih.passes.fingerprints import fingerprint
 
-_PACKAGES = ("girih.codegen", "girih.compiler", "girih.dialects", "girih.passes")
+_PACKAGES = (
+    "girih.codegen",
+    "girih.compiler",
+    "girih.dialects",
+    "girih.packaging",  # writes the constants of programs
+    "girih.passes",
+)
 
 
 @cache
@@ -45,7 +51,8 @@ def _sources() -> list[str]:
     files = [
         (f"{package} {path.relative_to(folder)}", path.stat())
         for package, folder in folders.items()
-        for path in sorted(folder.rglob("*.py"))
+        for pattern in ("*.py", "_*.so")  # those of C run programs
+        for path in sorted(folder.rglob(pattern))
     ]
     latest = max(status.st_mtime for _, status in files)
     if (installed := _installed(latest)) is not None:

@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 import girih
+from girih.compiler import sources
 from girih.passes import choices, remarks
 from test.support.extent import extent
 
@@ -296,3 +297,12 @@ def test_who_listens_hears_all_passes(requires_grad, tmp_path, monkeypatch):
     first = heard()
     assert all(first)
     assert heard() == first
+
+
+def test_keys_name_all_that_runs_programs():
+    """In an editable installation; a wheel has one digest for all."""
+    names = {part.split()[0:2][-1] for part in sources._sources()}
+    assert len(names) == 1 or {"constants.py", "assembler.py"} <= {
+        name.rpartition("/")[-1] for name in names
+    }
+    assert len(names) == 1 or any("runtime/_runtime." in name for name in names)
