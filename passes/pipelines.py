@@ -96,8 +96,18 @@ def _steps_of(stage: CompilerStage) -> tuple[Step, ...]:
 def _given(step: Step, options: Any) -> Step:
     if options is None:
         return step
-    options = parse_options(step.name, type(options), step.options, options)
-    return replace(step, options=options_text(options), given=options)
+    options, text = _filled(step.name, step.options, options)
+    return replace(step, options=text, given=options)
+
+
+@functools.lru_cache(maxsize=512)
+def _filled(name: str, text: str, options: Any) -> tuple[Any, str]:
+    """Options with what a pipeline says of them, and all of it as text.
+
+    A first call asks for its pipelines several times: to find what is kept, and to run.
+    """
+    filled = parse_options(name, type(options), text, options)
+    return filled, options_text(filled)
 
 
 def _with_options(text: str, options: Mapping[str, str]) -> str:

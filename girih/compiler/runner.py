@@ -9,7 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,7 @@ class Runner:
         self.overrides = Overrides.of(options, self.folder_name)
         self.dumper = self._make_dumper()
         self.code_key = ""
+        self._known_steps: dict[tuple[str, str], list[Step]] = {}
         self._has_checked = False
         self._dumped = 0
         self._has_cleared = False
@@ -98,7 +99,7 @@ class Runner:
         if not users.steps:
             return users
         found = stages.stages_of(self.kind, self.target.stages)
-        known = of_compilation(found, self._pass_options())
+        known = of_compilation(found, self._pass_options)
         return users.with_options(known)
 
     @property
@@ -246,9 +247,19 @@ class Runner:
         self, pipeline: str, options: Mapping[str, Any] | None = None
     ) -> list[Step]:
         """The steps of a named pipeline, with options, and users' passes among them."""
-        given = {**self._pass_options(), **(options or {})}
-        return self.users.around(self.kind, steps_of(pipeline, given))
+        if options:
+            return self._steps(pipeline, {**self._pass_options, **options})
+        # The key of what is kept asks for all pipelines, and what runs asks again.
+        known = self._known_steps.get((pipeline, self.kind))
+        if known is None:
+            known = self._steps(pipeline, self._pass_options)
+            self._known_steps[pipeline, self.kind] = known
+        return list(known)
 
+    def _steps(self, pipeline: str, options: Mapping[str, Any]) -> list[Step]:
+        return self.users.around(self.kind, steps_of(pipeline, options))
+
+    @cached_property
     def _pass_options(self) -> dict[str, Any]:
         """Options of passes, with what the user says of their decisions."""
         given = self.target.pass_options(self.options)

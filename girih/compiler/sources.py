@@ -36,7 +36,7 @@ def versions() -> str:
 def added() -> str:
     """What plugins have added, as text that changes with what it does."""
     ops = OPS.values()
-    classes = [c for c in ops if c.__module__.partition(".")[0] != "girih"]
+    classes = [c for c in ops if not c.__module__.startswith("girih.")]
     # What a rule reads may be another value than it was in the last compilation.
     parts = [f"{what} {fingerprint(rule)}" for what, rule in FOREIGN.items()]
     parts += [f"{cls.OPERATION_NAME} {fingerprint(cls)}" for cls in classes]
