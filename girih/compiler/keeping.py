@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from girih.compiler.modules import bytecode_of
 from girih.dialects.bindings import ir
+from girih.dialects.locations import regions_of
 
 if TYPE_CHECKING:
     from girih.codegen.runtime.differentiable import Differentiable
@@ -108,11 +109,19 @@ def identity(module: ir.Module | ir.Operation) -> str | bytes:
     """What tells modules apart.
 
     Events of programs name lines of the user's. Who compiled ahead of time may move the
-    file since, or write a comment above.
+    file since, or write a comment above. The blocks of ``record_function`` are names of
+    locations, too, but a part of what the program does.
     """
     if _current.get() is None:
         return bytecode_of(module)
-    return str(module.operation)
+    regions = []
+
+    def note_regions(op: ir.Operation) -> ir.WalkResult:
+        regions.extend(regions_of(op.location))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(note_regions)
+    return f"{module.operation}{regions}"
 
 
 def is_there(key: str) -> bool:

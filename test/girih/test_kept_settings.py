@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 
 import girih
-from girih.compiler import sources
+from girih.compiler import keeping, sources
 from girih.passes import choices, remarks
 from test.support.extent import extent
 
@@ -276,6 +276,29 @@ def test_an_operator_that_returns_a_list_now_is_another_one(tmp_path, monkeypatc
         with operator(returns="Tensor[]" if many else "Tensor"):
             compiled = girih.compile(scope["f"], options={"fallback": False})
             torch.testing.assert_close(compiled(x, many), (x * 3).exp() + 1)
+
+
+# Blocks -------------------------------------------------------------------------------
+
+
+def test_blocks_are_those_of_the_function_that_is_compiled_ahead(tmp_path, monkeypatch):
+    """Lines may move there; two functions may differ in the name of a block alone."""
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+
+    def first(x):
+        with torch.profiler.record_function("first"):
+            return x.exp() + 1
+
+    def second(x):
+        with torch.profiler.record_function("second"):
+            return x.exp() + 1
+
+    for function in (first, second):
+        with keeping.keeping():
+            compiled = girih.compile(function)
+            compiled(torch.ones(3))
+        (graph,) = girih.report(compiled).graphs
+        assert {e.regions for e in graph.events} == {(function.__name__,)}
 
 
 # Who listens, and what runs -----------------------------------------------------------
