@@ -22,6 +22,7 @@ from girih.passes.launch_products import blocks
 def device(monkeypatch):
     """Where all products are the library's, small ones too."""
     monkeypatch.setattr(fuse_contractions, "is_chosen", lambda group, options: False)
+    monkeypatch.setenv("GIRIH_NO_CACHE", "1")  # keys know nothing of this
     girih.reset()
     with emulated_device(MultiplyingDevice) as found:
         yield found
