@@ -59,6 +59,7 @@ def make_gradient_function(
     signature.apply(function)
     _read_after_writes(function, signature, copied)
     lowering.run("gradients", module.operation)
+    function = functions_of(module)["main"]
     signature = Signature.of(function)
     _give_values(function, signature, inner, results, marked is not None)
     flags = iter(marked or [False] * len(results))

@@ -48,7 +48,10 @@ class KeptIr:
         self._key = cache_key(*parts)
 
     def put_into(self, module: ir.Operation) -> bool:
-        """Makes the module what the pipeline makes of it, if that is kept."""
+        """Makes the module what the pipeline makes of it, if that is kept.
+
+        All operations are others then: who holds one has to ask for it again.
+        """
         kept = self._cache.load(self._key) if keeping.is_there(self._key) else None
         if kept is None:
             keeping.miss()

@@ -45,6 +45,8 @@ _numbers = itertools.count()
 
 _KEPT_PIPELINES = ("constants", "derivatives")
 """What runs before the module of which a program is made."""
+_SHORT_PIPELINES = ("backward", "gradients")
+"""What takes no longer than to find its result, which would be other operations."""
 
 
 class _AfterPass:
@@ -179,6 +181,8 @@ class Runner:
     ) -> KeptIr | None:
         """Where the result of a pipeline is kept; None for those of kept programs."""
         folder = self.options.cache_folder()
+        if name in _SHORT_PIPELINES:
+            return None
         if self.target.keeps_programs and name not in _KEPT_PIPELINES:
             return None
         if (reason := self.reason_against_keeping()) or folder is None:
