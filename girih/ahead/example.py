@@ -15,7 +15,7 @@ from girih import dynamic
 from girih.frontend.capture.api import CompiledFunction
 from girih.packaging.capturing import names_of_leaves, parameters_of
 
-OTHER = "what it reads beside its arguments, or how memory is shared, is not as it was"
+OTHER = "an attribute or a global differs, or other tensors share memory"
 
 
 def misfits(before: Mapping, now: Mapping, names: Sequence[str]) -> list[str]:
