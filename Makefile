@@ -65,11 +65,12 @@ OVERWRITE_MOST := GLIBC_TUNABLES=glibc.malloc.perturb=165
 # busy meanwhile: in a suite of reductions that was a third of the processor time.
 # Bytecode is kept, also where the environment forbids it: hundreds of tests start Python,
 # and each process would compile a thousand files, for a second.
-test: install ## Run lit and pytest.
+test: install ## Run lit, and pytest with samples of large tables of parameters.
 	@status=0; unset PYTHONDONTWRITEBYTECODE; \
 	$(OVERWRITE_FREED) $(BIN)/lit $(LIT_FLAGS) test || status=$$?; \
-	$(OVERWRITE_MOST) OMP_WAIT_POLICY=passive $(BIN)/python -m pytest \
-		-n $(TEST_JOBS) --dist worksteal $(PYTEST_FLAGS) || status=$$?; \
+	$(OVERWRITE_MOST) GIRIH_TEST_SAMPLE=1 OMP_WAIT_POLICY=passive \
+		$(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal $(PYTEST_FLAGS) \
+		|| status=$$?; \
 	exit $$status
 
 # What has changed since SINCE; CHECK_FLAGS=--help tells the options.

@@ -7,6 +7,7 @@ import sys
 
 import hypothesis
 import pytest
+import sampling
 
 
 class _NoTraceback:
@@ -53,7 +54,8 @@ def _dump_where_the_test_prints():
         faulthandler.enable(1)
 
 
-def pytest_configure():
+def pytest_configure(config):
+    config.addinivalue_line("markers", "whole: `make test` tries all its parameters")
     os.register_at_fork(after_in_child=_dump_where_the_test_prints)
     # `make test` tries the same random programs each time; others are for the long form
     # and for the fuzzers.
@@ -70,10 +72,18 @@ def pytest_configure():
         torch.set_default_device(name)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     # Processes that run tests side by side have to name them alike.
     if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"an address in the name of a test: {named[0]}")
+    # `make test`. Who names files, or asks for the long form, gets all of them.
+    if os.environ.get("GIRIH_TEST_SAMPLE") and not os.environ.get("GIRIH_TEST_LONG"):
+        many = (i.nodeid for i in items if not i.get_closest_marker("whole"))
+        left_out = set(sampling.left_out(many))
+        config.hook.pytest_deselected(
+            items=[item for item in items if item.nodeid in left_out]
+        )
+        items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 def pytest_collection_finish():

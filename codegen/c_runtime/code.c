@@ -7,6 +7,7 @@
 
 #include "../cpu/half_core.h"
 #include "../cpu/openmp_core.h"
+#include "operators.h"
 #include "package.h"
 
 typedef struct {
@@ -47,9 +48,37 @@ static void refuse(girih_entry *entry, const char *what, const char *name) {
         snprintf(entry->refusal + used, size - used, ", %.100s", name);
 }
 
+/* Packages that call operators need torch: the text names them where there is none. */
 static void refuse_operators(girih_entry *entry, const json_t *operators) {
+    const json_t *made_by = json_object(entry->package->container.manifest, "made_by");
+    const char *made_with = json_text(made_by, "torch"), *problem;
+    if (operators->count == 0) return;
+    problem = torch_problem(made_with == NULL ? "" : made_with);
+    if (problem == NULL) return;
     for (const json_t *each = operators->first; each != NULL; each = each->next)
         refuse(entry, "it can't run without torch, because it calls", each->text);
+    size_t used = strlen(entry->refusal), size = sizeof(entry->refusal);
+    snprintf(entry->refusal + used, size - used, "; %.400s", problem);
+}
+
+static void refuse_python(girih_entry *entry, const json_t *written) {
+    const json_t *problem = json_member(written, "c_problem");
+    entry->refusal[0] = '\0';
+    if (problem != NULL && problem->kind == JSON_TEXT)
+        refuse(entry, "it can't run without Python, because of", problem->text);
+    else
+        refuse(entry, "the package has no part for C. Make it again with girih",
+               GIRIH_VERSION);
+}
+
+static bool read_texts(girih_entry *entry, const json_t *texts, girih_error *error) {
+    size_t count = texts == NULL ? 0 : texts->count;
+    entry->texts = calloc(count + 1, sizeof(char *));
+    if (entry->texts == NULL) return fail_memory(error);
+    entry->program.texts = entry->texts;
+    for (const json_t *each = count ? texts->first : NULL; each != NULL; each = each->next)
+        entry->texts[entry->program.text_count++] = each->text;
+    return true;
 }
 
 static void refuse_imports(girih_entry *entry, const json_t *imports) {
@@ -110,18 +139,20 @@ bool code_read(girih_entry *entry, const json_t *written, girih_error *error) {
     const json_t *kernels = json_member(written, "kernels");
     girih_package *package = entry->package;
     entry->program.kept = &package->kept;
-    if (!json_is_texts(exports) || !json_is_texts(imports) || !json_is_texts(operators) ||
+    const json_t *texts = json_member(written, "c_texts");
+    if ((texts != NULL && texts->kind != JSON_NULL && !json_is_texts(texts)) ||
+        !json_is_texts(exports) || !json_is_texts(imports) || !json_is_texts(operators) ||
         kernels == NULL || json_text(written, "instructions") == NULL)
         return wrong_manifest(package, error, "a program is not described");
     if (container_part(&package->container, json_text(written, "instructions"), error) ==
         NULL)
         return false;
     refuse_operators(entry, operators);
-    if (entry->refusal[0] == '\0' && (program == NULL || program->kind != JSON_TEXT))
-        refuse(entry, "the package has no part for C. Make it again with girih",
-               GIRIH_VERSION);
+    if (program == NULL || program->kind != JSON_TEXT) refuse_python(entry, written);
     refuse_imports(entry, imports);
     if (entry->refusal[0] != '\0') return true;
-    return read_program(entry, program->text, exports->count, error) &&
+    if (texts != NULL && texts->kind == JSON_NULL) texts = NULL;
+    return read_texts(entry, texts, error) &&
+           read_program(entry, program->text, exports->count, error) &&
            link_kernels(entry, kernels, exports, error);
 }

@@ -169,6 +169,7 @@ void girih_free(girih_package *package) {
         girih_entry *entry = &package->entries[i];
         unload_object(&entry->code);
         free(entry->functions);
+        free(entry->texts);
         free(entry->leaves);
         free(entry->given);
         free(entry->outputs);

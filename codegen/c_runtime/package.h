@@ -26,7 +26,7 @@ struct girih_entry {
     girih_package *package;
     const char *name;
     char where[400];  /* what messages begin with */
-    char refusal[640]; /* why it can't run here, or "" */
+    char refusal[1000]; /* why it can't run here, or "" */
     leaf_t *leaves;
     size_t leaf_count;
     const json_t *symbols, *guards;
@@ -34,6 +34,7 @@ struct girih_entry {
     size_t given_count, output_count;
     program_t program;
     function_t *functions;
+    const char **texts;
     mapping_t code;
     bool uses_state;
 };

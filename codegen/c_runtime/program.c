@@ -1,5 +1,5 @@
 /* Runs a launch program without Python. */
-#include "program.h"
+#include "frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,7 @@
 /* What glibc itself keeps at most before it returns memory to the system. */
 #define KEPT_BYTES_LIMIT ((size_t)32 << 20)
 
-typedef struct {
-    const program_t *program;
-    const tensor_t *inputs;
-    tensor_t *values;   /* values[i - inputs] */
-    int64_t *registers;
-    int64_t *arguments; /* of the running C_RUN */
-    char *scratch;      /* its size stands in front of it, in ALIGNMENT bytes */
-    const char *where;
-    girih_error *error;
-} frame_t;
-
-static const tensor_t *value_of(const frame_t *frame, int64_t index) {
+const tensor_t *value_of(const frame_t *frame, int64_t index) {
     const program_t *program = frame->program;
     const tensor_t *value = index < program->inputs
                                 ? &frame->inputs[index]
@@ -32,7 +21,7 @@ static const tensor_t *value_of(const frame_t *frame, int64_t index) {
     return NULL;
 }
 
-static tensor_t *target_of(const frame_t *frame, int64_t index) {
+tensor_t *target_of(const frame_t *frame, int64_t index) {
     tensor_t *target = &frame->values[index - frame->program->inputs];
     tensor_release(target);
     return target;
@@ -72,7 +61,7 @@ static bool step_arithmetic(frame_t *frame, int64_t instruction, const int64_t *
                                  "%s: the size of a tensor is too large", frame->where);
 }
 
-static bool step_size(frame_t *frame, const int64_t **at) {
+static bool step_size(frame_t *frame, int64_t instruction, const int64_t **at) {
     int64_t *result = &frame->registers[*(*at)++];
     const tensor_t *value = value_of(frame, *(*at)++);
     int64_t dim = *(*at)++;
@@ -80,7 +69,7 @@ static bool step_size(frame_t *frame, const int64_t **at) {
     if (dim >= value->dims)
         return fail(frame->error, GIRIH_ERROR_PACKAGE, "%s: girih bug: there is no dim",
                     frame->where);
-    *result = value->sizes[dim];
+    *result = (instruction == C_SIZE ? value->sizes : value->strides)[dim];
     return true;
 }
 
@@ -136,6 +125,26 @@ static bool step_copy(frame_t *frame, const int64_t **at) {
         return fail(frame->error, GIRIH_ERROR_PACKAGE,
                     "%s: girih bug: a copy of another kind", frame->where);
     tensor_copy(to, from);
+    return true;
+}
+
+/* Gives what an operator made the strides for which the kernels were compiled. */
+static bool step_layout(frame_t *frame, const int64_t **at) {
+    int64_t index = *(*at)++, dims = *(*at)++;
+    const tensor_t *value = value_of(frame, index);
+    int64_t strides[MOST_DIMS];
+    for (int64_t i = 0; i < dims; i++) strides[i] = frame->registers[*(*at)++];
+    if (value == NULL) return false;
+    if (dims != value->dims)
+        return fail(frame->error, GIRIH_ERROR_PACKAGE,
+                    "%s: girih bug: an operator made another number of dims",
+                    frame->where);
+    if (tensor_is_empty(value) || !tensor_has_other_strides(value, strides)) return true;
+    tensor_t other = *value;
+    memcpy(other.strides, strides, (size_t)dims * sizeof(int64_t));
+    if (!tensor_allocate(&other, frame->error)) return false;
+    tensor_copy(&other, value);
+    *target_of(frame, index) = other;
     return true;
 }
 
@@ -223,7 +232,8 @@ static bool execute(frame_t *frame, tensor_t *results) {
             frame->registers[at[0]] = at[1];
             at += 2;
             break;
-        case C_SIZE: done = step_size(frame, &at); break;
+        case C_SIZE:
+        case C_STRIDE: done = step_size(frame, instruction, &at); break;
         case C_OFFSET:
         case C_POINTER: done = step_address(frame, instruction, &at); break;
         case C_EMPTY: done = step_empty(frame, &at); break;
@@ -233,6 +243,8 @@ static bool execute(frame_t *frame, tensor_t *results) {
         case C_RELEASE: release_scratch(frame, *at++ != 0); break;
         case C_RUN: done = step_run(frame, &at); break;
         case C_DISJOINT: done = step_disjoint(frame, &at); break;
+        case C_LAYOUT: done = step_layout(frame, &at); break;
+        case C_CALL: done = step_call(frame, &at); break;
         case C_FREE: target_of(frame, *at++); break;
         case C_RETURN: return step_return(frame, at, results);
         default: done = step_arithmetic(frame, instruction, &at); break;

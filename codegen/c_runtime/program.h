@@ -10,7 +10,7 @@
 
 #include "tensors.h"
 
-#define PROGRAM_MAGIC "girihc 1" /* eight bytes: a name, and the version */
+#define PROGRAM_MAGIC "girihc 2" /* eight bytes: a name, and the version */
 
 /* An instruction is its number and the words that are listed here. */
 enum instruction {
@@ -38,6 +38,13 @@ enum instruction {
     /* n, m, n + m pairs of registers (pointer, bytes): the check fails if one of the
      * first n ranges overlaps any other range */
     C_DISJOINT,
+    C_STRIDE, /* register, value, dim */
+    /* value, n, n registers of strides: the value is copied to these strides unless it
+     * has them */
+    C_LAYOUT,
+    /* name, overload, n, n values or -1, m, m arguments (operators.h): calls an operator
+     * of torch; the first two are texts */
+    C_CALL,
     C_FREE,  /* value */
     C_RETURN /* the values of the results: ends the call */
 };
@@ -61,6 +68,8 @@ typedef struct {
     int64_t arguments; /* most words that one C_RUN needs */
     const function_t *functions;
     size_t function_count;
+    const char **texts; /* names of operators, and arguments */
+    size_t text_count;
     scratch_t *kept; /* scratch memory that waits for the next call */
 } program_t;
 

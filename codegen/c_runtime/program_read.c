@@ -1,6 +1,7 @@
 /* Validation of a program, once, before its first call. */
 #include <string.h>
 
+#include "operators.h"
 #include "program.h"
 
 typedef struct {
@@ -67,10 +68,14 @@ static void read_disjoint(reader_t *reader) {
     read_registers(reader, 2 * pairs);
 }
 
-static void read_empty(reader_t *reader) {
-    read_target(reader);
+static void read_dtype(reader_t *reader) {
     int64_t dtype = read_word(reader, 1, 1 << 24, "a dtype");
     if (reader->problem == NULL && dtype_bytes(dtype) == 0) reader->problem = "a dtype";
+}
+
+static void read_empty(reader_t *reader) {
+    read_target(reader);
+    read_dtype(reader);
     read_dims(reader);
 }
 
@@ -82,6 +87,43 @@ static void read_view(reader_t *reader) {
     read_dims(reader);
 }
 
+static void read_text(reader_t *reader) {
+    read_word(reader, 0, (int64_t)reader->program->text_count, "a text");
+}
+
+/* Reads an argument; `depth` bounds what a file can ask of the stack of this thread. */
+static void read_argument(reader_t *reader, int depth) {
+    int64_t kind = read_word(reader, 0, T_LIST + 1, "a kind of argument"), count = 0;
+    if (reader->problem != NULL) return;
+    switch (kind) {
+    case T_TENSOR: read_value(reader); break;
+    case T_INT: read_register(reader); break;
+    case T_FLOAT: read_any(reader); break;
+    case T_TEXT: read_text(reader); break;
+    case T_DTYPE: read_dtype(reader); break;
+    case T_SOME: count = 1; break;
+    case T_LIST: count = read_count(reader); break;
+    default: break;
+    }
+    if (count > 0 && depth == 4) reader->problem = "arguments that are nested less";
+    for (int64_t i = 0; i < count && reader->problem == NULL; i++)
+        read_argument(reader, depth + 1);
+}
+
+static void read_call(reader_t *reader) {
+    read_text(reader);
+    read_text(reader);
+    int64_t results = read_word(reader, 0, MOST_OPERANDS + 1, "a count of results");
+    for (int64_t i = 0; i < results && reader->problem == NULL; i++)
+        if (reader->at != reader->end && *reader->at == -1)
+            reader->at++;
+        else
+            read_target(reader);
+    int64_t arguments = read_word(reader, 0, MOST_OPERANDS + 1, "a count of arguments");
+    for (int64_t i = 0; i < arguments && reader->problem == NULL; i++)
+        read_argument(reader, 0);
+}
+
 static int64_t read_instruction(reader_t *reader) {
     int64_t instruction = read_word(reader, 0, C_RETURN + 1, "an instruction");
     switch (instruction) {
@@ -90,6 +132,7 @@ static int64_t read_instruction(reader_t *reader) {
         read_any(reader);
         break;
     case C_SIZE:
+    case C_STRIDE:
         read_register(reader);
         read_value(reader);
         read_word(reader, 0, MOST_DIMS, "a dim");
@@ -109,6 +152,11 @@ static int64_t read_instruction(reader_t *reader) {
     case C_RELEASE: read_word(reader, 0, 2, "0 or 1"); break;
     case C_RUN: read_run(reader); break;
     case C_DISJOINT: read_disjoint(reader); break;
+    case C_LAYOUT:
+        read_target(reader);
+        read_registers(reader, read_word(reader, 0, MOST_DIMS + 1, "a count of dims"));
+        break;
+    case C_CALL: read_call(reader); break;
     case C_FREE: read_target(reader); break;
     case C_RETURN:
         for (int64_t i = 0; i < reader->program->results; i++) read_value(reader);

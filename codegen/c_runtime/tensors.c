@@ -26,6 +26,15 @@ static const struct {
     {"uint64", "U64", DTYPE(1, 64)},         {"uint8", "U8", DTYPE(1, 8)},
 };
 #define DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
+_Static_assert(DTYPES == DTYPE_COUNT, "all dtypes have numbers");
+
+int32_t dtype_numbered(int number) { return dtypes[number].dtype; }
+
+int dtype_number(int32_t dtype) {
+    int number = 0;
+    while (number < DTYPE_COUNT - 1 && dtypes[number].dtype != dtype) number++;
+    return number;
+}
 
 int64_t dtype_bytes(int64_t dtype) {
     for (size_t i = 0; i < DTYPES; i++)
@@ -66,6 +75,12 @@ bool tensor_span(const tensor_t *tensor, int64_t *bytes) {
                         !__builtin_mul_overflow(last, dtype_bytes(tensor->dtype), bytes));
 }
 
+bool tensor_is_empty(const tensor_t *tensor) {
+    for (int i = 0; i < tensor->dims; i++)
+        if (tensor->sizes[i] == 0) return true;
+    return false;
+}
+
 bool tensor_is_inside(const tensor_t *tensor) {
     int64_t span, start, item = dtype_bytes(tensor->dtype);
     if (!tensor_span(tensor, &span)) return false;
@@ -81,7 +96,7 @@ bool tensor_allocate(tensor_t *tensor, girih_error *error) {
     if (!tensor_span(tensor, &span) || span > INT64_MAX / 2)
         return fail(error, GIRIH_ERROR_MEMORY, "a tensor has sizes that are too large");
     size_t size = ((size_t)span + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    memory_t *memory = malloc(sizeof(*memory));
+    memory_t *memory = calloc(1, sizeof(*memory));
     char *bytes = aligned_alloc(ALIGNMENT, size);
     if (memory == NULL || bytes == NULL) {
         free(memory);
@@ -104,6 +119,7 @@ void tensor_release(tensor_t *tensor) {
     tensor->is_set = false;
     tensor->memory = NULL;
     if (memory == NULL || atomic_fetch_sub(&memory->users, 1) != 1) return;
+    if (memory->release != NULL) memory->release(memory->owner);
     free(memory->bytes);
     free(memory);
 }

@@ -13,6 +13,8 @@ typedef struct {
     atomic_size_t users;
     size_t size;
     char *bytes;
+    void *owner; /* where the memory is not girih's: who has it, and what frees it */
+    void (*release)(void *owner);
 } memory_t;
 
 /* A tensor: its dtype is that of DLPack, `code | bits << 8`. */
@@ -29,6 +31,11 @@ typedef struct {
 /* Bytes of one element; 0 where there is no such dtype. */
 int64_t dtype_bytes(int64_t dtype);
 
+/* The dtypes by number, and the number of one that is there. */
+#define DTYPE_COUNT 20
+int32_t dtype_numbered(int number);
+int dtype_number(int32_t dtype);
+
 /* The dtype of a name of torch or of safetensors, or 0. */
 int32_t dtype_named(const char *name);
 const char *dtype_name(int32_t dtype);
@@ -39,6 +46,8 @@ char *tensor_start(const tensor_t *tensor);
 /* How many bytes lie from the first element to the end of the last; false where int64
  * does not hold it, or a size or stride is negative. */
 bool tensor_span(const tensor_t *tensor, int64_t *bytes);
+
+bool tensor_is_empty(const tensor_t *tensor);
 
 /* Whether all elements lie in the memory of the tensor. */
 bool tensor_is_inside(const tensor_t *tensor);

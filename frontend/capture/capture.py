@@ -219,7 +219,7 @@ class _Capture:
         rebuilder = self.rebuilder = Rebuilder(tracer.graph)
         try:
             rebuilder.replay(tracer.effects)
-            self.has_effects = bool(rebuilder.body) or tracer.state.has_effects
+            self.has_effects = bool(rebuilder.body) or tracer.state.ends_changed
             if frames is None:
                 expression = rebuilder.expression(result)
                 watch = tracer.finalizers

@@ -228,6 +228,11 @@ class TorchState:
             self._add_effect(torch._C._set_grad_enabled, (self.grad_at_start,))
 
     @property
+    def ends_changed(self) -> bool:
+        """Whether the state at the end is another one than at the start."""
+        return bool(self.is_grad_changed or self.open_regions or self.switched)
+
+    @property
     def is_grad_changed(self) -> bool:
         """Whether grad mode ends as something else than it began."""
         return self.grad_at_end != self.grad_at_start

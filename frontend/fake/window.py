@@ -65,6 +65,40 @@ def _convolution(
     return _result(input, (size[0], channels), sizes, input.dtype)
 
 
+@shape_rule("convolution_backward")
+def _convolution_backward(
+    grad_output,
+    input,
+    weight,
+    bias_sizes,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    output_mask,
+):
+    """Gradients lie row by row, as their tensors do.
+
+    PyTorch's own rule asks which library computes them, and so whether a symbolic
+    number of images is below 16.
+    """
+    options = (stride, padding, dilation, transposed, output_padding, groups)
+    made = _convolution(input, weight, None, *options)
+    if made is NotImplemented or grad_output.dtype != input.dtype:
+        return NotImplemented
+    if grad_output.dim() != len(made.size) or any(
+        one != two for one, two in zip(grad_output.size(), made.size, strict=True)
+    ):
+        return NotImplemented
+    sizes = (input.size(), weight.size(), (made.size[1],))
+    return tuple(
+        Result(tuple(size), input.dtype) if wanted else None
+        for size, wanted in zip(sizes, output_mask, strict=True)
+    )
+
+
 def _convolved(size, kernel, stride, padding, dilation, output_padding=0):
     return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 

@@ -37,6 +37,7 @@ from girih.dialects.locations import remove_folders
 from girih.errors import unsupported
 from girih.frontend.importer import ImportedGraph, import_graph
 from girih.frontend.importer.masks import simplify_masks
+from girih.frontend.importer.nodes import value_of
 from girih.options import Options
 from girih.passes import stages
 from girih.reports import Report
@@ -148,11 +149,15 @@ def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
             "value in it or a size depends on data.",
             hints=("Ask girih.explain(f)(*args) where.",),
         )
-    if needs_gradients(gm, example_inputs):
+    if needs_gradients(gm, example_inputs) and _returns_gradients(gm):
         unsupported(
             kind="a package with gradients",
-            explanation="The function turns gradients on, and packages compute none.",
-            hints=("Remove torch.enable_grad() from it.",),
+            explanation="The function turns gradients on and returns a result that "
+            "requires one. Whoever loads a package gets results without.",
+            hints=(
+                "Remove torch.enable_grad() from it, or return result.detach() where "
+                "it computes gradients itself.",
+            ),
         )
     if options.freezing:
         unsupported(
@@ -161,6 +166,18 @@ def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
             "alone. The option freezing would have no effect.",
             hints=("Leave the option freezing out.",),
         )
+
+
+def _returns_gradients(gm: torch.fx.GraphModule) -> bool:
+    """Whether a fresh result of a graph requires a gradient.
+
+    Those that are inputs do so, too: parameters that a training step has updated.
+    """
+    (output,) = gm.graph.find_nodes(op="output")
+    return any(
+        node.op != "placeholder" and getattr(value_of(node), "requires_grad", False)
+        for node in output.all_input_nodes
+    )
 
 
 class _Lowering(Lowering):

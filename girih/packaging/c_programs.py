@@ -12,20 +12,19 @@ import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any
-
-import torch
+from typing import Any, NamedTuple
 
 from girih.codegen.runtime import _runtime, torch_entry
 from girih.codegen.runtime.assembler import Assembler
+from girih.packaging.c_operators import NotInC, Slot, dtype_word, name_of, operands_of
 
-MAGIC = b"girihc 1"
+MAGIC = b"girihc 2"
 MOST_DIMS = 16
 
 Instruction = IntEnum(
     "Instruction",
     "CONSTANT ADD SUB MUL FLOORDIV CEILDIV MOD MAX MIN SIZE OFFSET POINTER EMPTY VIEW "
-    "COPY WORKSPACE RELEASE RUN DISJOINT FREE RETURN",
+    "COPY WORKSPACE RELEASE RUN DISJOINT STRIDE LAYOUT CALL FREE RETURN",
     start=0,
 )
 
@@ -34,56 +33,51 @@ _ARITHMETIC = {
     for name in ("ADD", "SUB", "MUL", "FLOORDIV", "CEILDIV", "MOD", "MAX", "MIN")
 }
 
-# The numbers that DLPack has for kinds of dtypes, and the bits of an element.
-_DTYPES = {
-    torch.bfloat16: (4, 16),
-    torch.bool: (6, 8),
-    torch.complex128: (5, 128),
-    torch.complex32: (5, 32),
-    torch.complex64: (5, 64),
-    torch.float16: (2, 16),
-    torch.float32: (2, 32),
-    torch.float64: (2, 64),
-    torch.float8_e4m3fn: (10, 8),
-    torch.float8_e4m3fnuz: (11, 8),
-    torch.float8_e5m2: (12, 8),
-    torch.float8_e5m2fnuz: (13, 8),
-    torch.int16: (0, 16),
-    torch.int32: (0, 32),
-    torch.int64: (0, 64),
-    torch.int8: (0, 8),
-    torch.uint16: (1, 16),
-    torch.uint32: (1, 32),
-    torch.uint64: (1, 64),
-    torch.uint8: (1, 8),
-}
+
+class CProgram(NamedTuple):
+    """A program for C.
+
+    Attributes:
+        words: The bytes of the part; None where an instruction needs Python.
+        texts: What its calls of operators name.
+        problem: Why it needs Python, or "".
+    """
+
+    words: bytes | None
+    texts: tuple[str, ...] = ()
+    problem: str = ""
 
 
-class _NotInC(Exception):
-    """An instruction that needs Python."""
+def encode(assembler: Assembler, operators: Mapping[Callable, str]) -> CProgram:
+    """The program for C.
 
-
-def encode(assembler: Assembler) -> bytes | None:
-    """The program for C; None where an instruction needs Python."""
+    Args:
+        assembler: What the run time executes.
+        operators: The names of the operators that it calls.
+    """
+    translation = _Translation(assembler, operators)
     try:
-        words = _Translation(assembler).words()
-    except _NotInC:
-        return None
+        words = translation.words()
+    except NotInC as error:
+        return CProgram(None, (), str(error))
     if sys.byteorder != "little":
         words.byteswap()
-    return MAGIC + words.tobytes()
+    return CProgram(MAGIC + words.tobytes(), tuple(translation.texts))
 
 
 class _Translation:
     """One walk over the instructions of a launch program."""
 
-    def __init__(self, assembler: Assembler):
+    def __init__(self, assembler: Assembler, operators: Mapping[Callable, str]):
         self._given = assembler
+        self._operators = operators
+        self.texts: dict[str, int] = {}
         self._at = 0
         self._written = array("q")
         self._registers = assembler.registers
         self._numbers: dict[int, int] = {}
         self._results: list[int] = []
+        self._unpacked: dict[int, int] = {}
 
     def words(self) -> array:
         """The words behind the first one."""
@@ -111,12 +105,12 @@ class _Translation:
         elif opcode in _VISITORS:
             _VISITORS[opcode](self)
         else:
-            raise _NotInC(opcode)
+            raise NotInC(f"instruction {opcode}")
 
     # Items
 
     def _item(self) -> Any:
-        """An item: a ``_Slot``, a list of items, or the constant itself."""
+        """An item: a ``Slot``, a list of items, or the constant itself."""
         word = self._next()
         kind, index = (
             word & ((1 << _runtime.ITEM_KIND_BITS) - 1),
@@ -126,19 +120,33 @@ class _Translation:
             constant = self._given.constants[index]
             return list(constant) if isinstance(constant, tuple) else constant
         if kind in (_runtime.ITEM_VALUE, _runtime.ITEM_REGISTER):
-            return _Slot(index, kind == _runtime.ITEM_VALUE)
+            return Slot(index, kind == _runtime.ITEM_VALUE)
         return [self._item() for _ in range(index)]
 
-    def _value(self, item: Any) -> int:
-        if not isinstance(item, _Slot) or not item.is_value:
-            raise _NotInC(item)
+    def text(self, text: str) -> int:
+        """The number of a text."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def value(self, item: Any) -> int:
+        """The number of a value.
+
+        Raises:
+            NotInC: The item is no tensor.
+        """
+        if not isinstance(item, Slot) or not item.is_value:
+            raise NotInC(item)
         return item.index
 
-    def _register(self, item: Any) -> int:
-        if isinstance(item, _Slot) and not item.is_value:
+    def register(self, item: Any) -> int:
+        """The register that holds a number.
+
+        Raises:
+            NotInC: The item is none.
+        """
+        if isinstance(item, Slot) and not item.is_value:
             return item.index
         if type(item) is not int:
-            raise _NotInC(item)
+            raise NotInC(item)
         if item not in self._numbers:
             self._numbers[item] = self._registers
             self._emit(Instruction.CONSTANT, self._registers, item)
@@ -147,8 +155,8 @@ class _Translation:
 
     def _dims(self, sizes: Any, strides: Any) -> list[int]:
         if not isinstance(sizes, list) or len(sizes) > MOST_DIMS:
-            raise _NotInC(sizes)
-        return [len(sizes), *map(self._register, [*sizes, *strides])]
+            raise NotInC(sizes)
+        return [len(sizes), *map(self.register, [*sizes, *strides])]
 
     # Instructions
 
@@ -161,36 +169,76 @@ class _Translation:
             self._next(),
         )
         items = [self._item() for _ in range(count)]
-        if keywords >= 0 or function not in _CALLS:
-            raise _NotInC(function)
-        _CALLS[function](self, destination, items)
+        if function in _CALLS and keywords < 0:
+            _CALLS[function](self, destination, items)
+        elif function in self._operators:
+            names = self._given.constants[keywords] if keywords >= 0 else ()
+            self._operator(self._operators[function], destination, items, names)
+        else:
+            raise NotInC(name_of(function))
+
+    def _operator(
+        self, name: str, destination: int, items: Sequence, names: Sequence[str]
+    ) -> None:
+        """A call of an operator; its results are what the next instruction takes."""
+        operands = operands_of(name, items, names, self)
+        schema = torch_entry.overload(name)._schema
+        texts = self.text(schema.name), self.text(schema.overload_name)
+        results = [destination]
+        if not torch_entry.returns_one_tensor(name):
+            kinds = {each.type.kind() for each in schema.returns}
+            if not kinds <= {"TensorType"}:
+                raise NotInC(f"the results of {name}")
+            results = [-1] * len(schema.returns)
+            # Behind the instruction, and its first three words.
+            self._unpacked[destination] = len(self._written) + 4
+        self._emit(Instruction.CALL, *texts, len(results), *results, *operands)
+
+    def _unpack(self) -> None:
+        """Says where the results go of a call that was written before."""
+        value = self._next()
+        destinations = self._several(self._next())
+        if value not in self._unpacked:
+            raise NotInC("a list of tensors")
+        at = self._unpacked.pop(value)
+        self._written[at : at + len(destinations)] = array("q", destinations)
+
+    def _layout(self) -> None:
+        value, _, _ = self._several(3)
+        strides = self._item()
+        if not isinstance(strides, list):
+            raise NotInC("strides that are no tuple")
+        self._emit(
+            Instruction.LAYOUT, value, len(strides), *map(self.register, strides)
+        )
 
     def _call_int(self) -> None:
         destination, function, count = self._next(), self._constant(), self._next()
         items = [self._item() for _ in range(count)]
-        value = self._value(items[0])
+        value = self.value(items[0])
         if function is torch_entry.size:
             self._emit(Instruction.SIZE, destination, value, items[1])
+        elif function is torch_entry.stride:
+            self._emit(Instruction.STRIDE, destination, value, items[1])
         elif function is torch_entry.storage_offset:
             self._emit(Instruction.OFFSET, destination, value)
         elif function is torch_entry.data_ptr:
             self._emit(Instruction.POINTER, destination, value)
         else:
-            raise _NotInC(function)
+            raise NotInC(name_of(function))
 
     def _empty(self, destination: int, items: Sequence) -> None:
         sizes, strides, dtype = items
-        code, bits = _DTYPES[dtype]
         dims = self._dims(sizes, strides)
-        self._emit(Instruction.EMPTY, destination, code | bits << 8, *dims)
+        self._emit(Instruction.EMPTY, destination, dtype_word(dtype), *dims)
 
     def _view(
         self, destination: int, items: Sequence, *, absolute: bool = False
     ) -> None:
         base, sizes, strides, offset = items
-        start = self._register(offset)
+        start = self.register(offset)
         dims = self._dims(sizes, strides)
-        words = (destination, self._value(base), start, int(absolute))
+        words = (destination, self.value(base), start, int(absolute))
         self._emit(Instruction.VIEW, *words, *dims)
 
     def _as_strided(self, destination: int, items: Sequence) -> None:
@@ -198,11 +246,17 @@ class _Translation:
 
     def _copy(self, destination: int, items: Sequence) -> None:
         if destination >= 0:
-            raise _NotInC("copy_")
-        self._emit(Instruction.COPY, *map(self._value, items))
+            raise NotInC("copy_")
+        self._emit(Instruction.COPY, *map(self.value, items))
+
+    def _flatten(self, destination: int, items: Sequence) -> None:
+        """C skips results that are no tensors."""
+        self._unpacked[destination] = self._unpacked.pop(self.value(items[0]), 0)
+        if not self._unpacked[destination]:
+            raise NotInC("a list of tensors")
 
     def _nothing(self, destination: int, items: Sequence) -> None:
-        """Versions of tensors are for autograd."""
+        """Versions of tensors are for autograd, and there is no autocast."""
 
     def _run(self) -> None:
         function, _, _ = self._several(3)
@@ -219,28 +273,22 @@ class _Translation:
     def _return(self) -> None:
         item = self._item()
         if not isinstance(item, list):
-            raise _NotInC(item)
-        self._results = [self._value(each) for each in item]
+            raise NotInC(item)
+        self._results = [self.value(each) for each in item]
         self._emit(Instruction.RETURN, *self._results)
 
     def _same(self, instruction: Instruction, count: int) -> None:
         self._emit(instruction, *self._several(count))
 
 
-class _Slot:
-    """The number of a value or a register."""
-
-    def __init__(self, index: int, is_value: bool):
-        self.index = index
-        self.is_value = is_value
-
-
 _CALLS: Mapping[Callable, Callable[[_Translation, int, Sequence], None]] = {
     torch_entry.as_strided: _Translation._as_strided,
     torch_entry.copy_: _Translation._copy,
     torch_entry.empty_strided: _Translation._empty,
+    torch_entry.flatten_tensors: _Translation._flatten,
     torch_entry.increment_version: _Translation._nothing,
     torch_entry.reinterpret: _Translation._view,
+    torch_entry.without_autocast: _Translation._nothing,
 }
 
 _VISITORS: Mapping[int, Callable[[_Translation], None]] = {
@@ -249,8 +297,10 @@ _VISITORS: Mapping[int, Callable[[_Translation], None]] = {
     _runtime.OP_CONSTANT: lambda each: each._same(Instruction.CONSTANT, 2),
     _runtime.OP_DISJOINT: _Translation._disjoint,
     _runtime.OP_FREE: lambda each: each._same(Instruction.FREE, 1),
+    _runtime.OP_LAYOUT: _Translation._layout,
     _runtime.OP_RELEASE: lambda each: each._same(Instruction.RELEASE, 1),
     _runtime.OP_RETURN: _Translation._return,
     _runtime.OP_RUN: _Translation._run,
+    _runtime.OP_UNPACK: _Translation._unpack,
     _runtime.OP_WORKSPACE: lambda each: each._same(Instruction.WORKSPACE, 2),
 }

@@ -138,12 +138,14 @@ def encode(program: Any, parts: Parts) -> dict[str, Any]:
         unsupported(kind=kind, explanation=str(error))
     linked = program.code
     operators = sorted(set(program.operators.values()))
-    for_c = None if operators else c_programs.encode(program.assembler)
+    for_c = c_programs.encode(program.assembler, program.operators)
     return {
         "constants": parts.add("program.json", text),
         "instructions": parts.add("program.bin", words_),
         "kernels": parts.add("kernels.o", linked.data) if linked else None,
-        "c_instructions": for_c and parts.add("cprogram.bin", for_c),
+        "c_instructions": for_c.words and parts.add("cprogram.bin", for_c.words),
+        "c_texts": list(for_c.texts),
+        "c_problem": for_c.problem,
         "exports": list(linked.exports) if linked else [],
         "imports": list(linked.imports) if linked else [],
         "operators": operators,

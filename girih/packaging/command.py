@@ -161,10 +161,17 @@ def _lines(found: container.Container) -> Iterator[str]:
         kernels = ", ".join(str(len(program["exports"])) for program in programs)
         yield f"  kernels, by target: {kernels}"
         yield f"  library calls: {', '.join(sorted(operators)) or 'none'}"
-        runs = all(program.get("c_instructions") for program in programs)
-        yield f"  runs from C: {'yes' if runs else 'no'}"
+        yield f"  runs from C: {_from_c(programs)}"
     yield "parts:"
     yield from (f"  {name}: {len(part)} bytes" for name, part in found.parts.items())
+
+
+def _from_c(programs: Sequence[Mapping]) -> str:
+    problems = {program.get("c_problem") for program in programs}
+    if not all(program.get("c_instructions") for program in programs):
+        return f"no, because of {', '.join(sorted(filter(None, problems)))}"
+    needs_torch = any(program["operators"] for program in programs)
+    return "yes, with torch's library" if needs_torch else "yes"
 
 
 def _lines_of_entry(entry: Mapping) -> Iterator[str]:

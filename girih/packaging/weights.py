@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.packaging.names import named_tensors
 from girih.packaging.tensors import can_store
 
 
@@ -17,17 +18,15 @@ class Weights:
     Entry points share what is the same memory, seen with the same sizes and strides.
 
     Args:
-        targets: What is packaged, by entry point; a module's tensors have their names
-            in it. Where another module has a tensor of the same name, the name of the
+        targets: What is packaged, by entry point; tensors have the names by which it
+            finds them. Where another one has a tensor of the same name, the name of the
             entry point stands before it.
     """
 
     def __init__(self, targets: Mapping[str, Any]):
         self._names: dict[int, str] = {}
         for entry, target in targets.items():
-            module = getattr(target, "__self__", target)
-            if isinstance(module, torch.nn.Module):
-                self._name(entry, module)
+            self._name(entry, target)
         self._tensors: dict[str, torch.Tensor] = {}
         self._originals: list[torch.Tensor] = []  # an id is one's while it lives
         self._views: dict[tuple, list[str]] = {}
@@ -35,12 +34,11 @@ class Weights:
         self._entries: list[set[str]] = []
         self._written: list[set[str]] = []
 
-    def _name(self, entry: str, module: torch.nn.Module) -> None:
+    def _name(self, entry: str, target: Any) -> None:
         taken = set(self._names.values())
-        for found in (module.named_parameters(), module.named_buffers()):
-            for name, tensor in found:
-                free = f"{entry}.{name}" if name in taken else name
-                self._names.setdefault(id(tensor), free)
+        for name, tensor in named_tensors(target):
+            free = f"{entry}.{name}" if name in taken else name
+            self._names.setdefault(id(tensor), free)
 
     def begin(self) -> None:
         """What is added from here on belongs to the next entry point."""

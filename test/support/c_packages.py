@@ -11,11 +11,12 @@ from pathlib import Path
 import torch
 
 from girih.codegen import c_runtime
-from girih.packaging.c_programs import _DTYPES
+from girih.packaging.c_operators import DTYPES
 
 SUPPORT = Path(__file__).parent
+TORCH = Path(torch.__file__).parent / "lib"
 COMPILER = shutil.which("cc")
-_BY_CODE = {kind: dtype for dtype, kind in _DTYPES.items()}
+_BY_CODE = {kind: dtype for dtype, kind in DTYPES.items()}
 
 
 def built(source: Path, target: Path, *flags: str, compiler: str = "cc") -> Path:
@@ -57,6 +58,10 @@ class Runner:
         """ "0", or the code and the text of an error."""
         return self._answer(f"load {path}\n")
 
+    def use_torch(self, path: str | Path) -> str:
+        """``girih_use_torch``; "0", or the code and the text of an error."""
+        return self._answer(f"torch {path}\n")
+
     def reset(self) -> str:
         """``girih_reset``."""
         return self._answer("reset\n")
@@ -93,7 +98,7 @@ def _span(tensor: torch.Tensor) -> int:
 def _line(tensor: torch.Tensor) -> str:
     size = _span(tensor)
     content = ctypes.string_at(tensor.data_ptr(), size).hex() if size else ""
-    dims = [*_DTYPES[tensor.dtype], tensor.dim(), *tensor.shape, *tensor.stride()]
+    dims = [*DTYPES[tensor.dtype], tensor.dim(), *tensor.shape, *tensor.stride()]
     return " ".join(map(str, [*dims, size, content]))
 
 

@@ -1,6 +1,7 @@
 /* Runs packages for tests, by lines of stdin; each is answered on stdout.
  *
  *   load PATH               frees the package before; "0" or a code and a text
+ *   torch PATH              girih_use_torch
  *   reset
  *   threads ENTRY m         eight threads call an entry point without inputs; how many
  *                           of 800 calls succeeded
@@ -40,7 +41,7 @@ static input_t *read_input(void) {
         if (scanf("%ld", &input->sizes[i]) != 1) exit(2);
     for (int i = 0; i < tensor->ndim; i++)
         if (scanf("%ld", &input->strides[i]) != 1) exit(2);
-    if (scanf("%zu ", &input->bytes) != 1) exit(2);
+    if (scanf("%zu", &input->bytes) != 1) exit(2);
     unsigned char *data = aligned_alloc(64, (input->bytes / 64 + 1) * 64);
     for (size_t i = 0; i < input->bytes; i++) {
         unsigned byte;
@@ -152,6 +153,13 @@ static girih_package *load(const char *target) {
     return package;
 }
 
+static void use_torch(void) {
+    char path[4096];
+    girih_error error;
+    if (scanf(" %4095[^\n]", path) != 1) exit(2);
+    answer(girih_use_torch(path, &error), &error);
+}
+
 int main(int count, char **arguments) {
     const char *target = count > 1 ? arguments[1] : NULL;
     girih_package *package = NULL;
@@ -160,6 +168,8 @@ int main(int count, char **arguments) {
         if (strcmp(word, "load") == 0) {
             girih_free(package);
             package = load(target);
+        } else if (strcmp(word, "torch") == 0) {
+            use_torch();
         } else if (package != NULL && strcmp(word, "reset") == 0) {
             answer(girih_reset(package, NULL), NULL);
         } else if (package != NULL && strcmp(word, "threads") == 0) {

@@ -1,11 +1,11 @@
-/* Runs packages of `girih.package` from C and C++, without Python and torch.
+/* Runs packages of `girih.package` from C and C++, without Python.
  *
  * Functions return GIRIH_OK or another code, and then a text in `error`, which may be
  * NULL. Several threads may use a package: calls of an entry point share nothing, unless
  * the package has state (what its programs write from call to call). Calls that use the
  * state wait for one another.
  *
- * docs/deployment.md of girih has an example.
+ * docs/from-c.md of girih has an example.
  */
 #ifndef GIRIH_RUNTIME_H
 #define GIRIH_RUNTIME_H
@@ -90,6 +90,12 @@ typedef struct {
 
 /* The text of an error; "" after a call that succeeded. */
 const char *girih_error_text(const girih_error *error);
+
+/* Has packages call operators of torch, as convolutions are: without Python, through
+ * torch's library. `path` is `libtorch_cpu.so`, or the folder with it, such as
+ * `site-packages/torch/lib`. It is loaded once and stays. Without this call, and with
+ * NULL, torch is found where the process has it or the system looks for libraries. */
+int girih_use_torch(const char *path, girih_error *error);
 
 /* Loads a file: all of its bytes are checked before any of its code runs. The checks
  * find damage and no malice, so load only what you would run. `target` is the name of a

@@ -74,6 +74,7 @@ def test_tables_name_programs():
     assert sorted(GRAPHS.keys() - PROGRAMS.keys()) == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("program", list(_parameters()))
 def test_same_as_plain(program):
     # The other test runs all calls captured and not compiled; not where it may fail.
