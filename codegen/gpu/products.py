@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from girih.codegen.errors import CodegenError
 from girih.codegen.gpu import _products
-from girih.dialects.types import BufferParts
+
+if TYPE_CHECKING:  # packages plan products without the compiler
+    from girih.dialects.types import BufferParts
 
 MAX_WORKSPACE_BYTES = 32 << 20
 """What NVIDIA recommends for Hopper, and torch takes."""
@@ -29,6 +31,30 @@ _TYPES = {
     "f32": (0, _FLOAT, 0),
     "f64": (1, _DOUBLE, 1),
 }
+
+
+class Product(NamedTuple):
+    """What is multiplied, as the library's numbers: sizes count along columns.
+
+    Attributes:
+        kinds: numbers of the element type, of the type that it adds in, of that of
+            factors.
+        turned: for both operands whether rows are contiguous in memory.
+        sizes: rows, columns, depth, matrices of the batch.
+        leading: elements from one column in memory to the next, of both operands and
+            the result.
+        strides: elements from one matrix of the batch to the next, likewise.
+        has_bias: whether a vector is added.
+        adds: whether the product is added to what the result holds.
+    """
+
+    kinds: tuple[int, int, int]
+    turned: tuple[bool, bool]
+    sizes: tuple[int, int, int, int]
+    leading: tuple[int, int, int]
+    strides: tuple[int, int, int]
+    has_bias: bool
+    adds: bool
 
 
 @dataclass(frozen=True)
@@ -86,29 +112,63 @@ def plan_product(
     Raises:
         CodegenError: the library is missing or refused the product.
     """
+    product = describe_product(a, b, result, has_bias=has_bias, adds=adds, tf32=tf32)
+    return plan_described(device, product, library=library)
+
+
+def describe_product(
+    a: BufferParts,
+    b: BufferParts,
+    result: BufferParts,
+    *,
+    has_bias: bool,
+    adds: bool,
+    tf32: bool,
+) -> Product:
+    """The product of `plan_product`, which no library has planned yet."""
     element = str(a.element_type)
     kinds = _TYPES[element]
     if tf32 and element == "f32":
         kinds = (kinds[0], _TF32, kinds[2])
     *batch, rows, columns = result.shape
     # The library sees the transposes, so the operands change places.
-    matrices = [_matrix(b), _matrix(a), _matrix(result)]
-    sizes = (columns, rows, a.shape[-1], batch[0] if batch else 1)
+    first, second, third = _matrix(b), _matrix(a), _matrix(result)
+    return Product(
+        kinds,
+        (first.turned, second.turned),
+        (columns, rows, a.shape[-1], batch[0] if batch else 1),
+        (first.leading, second.leading, third.leading),
+        (first.stride, second.stride, third.stride),
+        has_bias,
+        adds,
+    )
+
+
+def plan_described(
+    device: int,
+    product: Product,
+    *,
+    most_workspace: int = MAX_WORKSPACE_BYTES,
+    library: str | None = None,
+) -> Plan:
+    """Plans a product for a device, which has to be current.
+
+    Args:
+        device: its number.
+        product: what is multiplied.
+        most_workspace: bytes that the plan may need.
+        library: the file to use, else torch's.
+
+    Raises:
+        CodegenError: the library is missing or refused the product.
+    """
     try:
         call, workspace = _products.product(
-            library or _library(),
-            device,
-            kinds,
-            tuple(m.turned for m in matrices[:2]),
-            sizes,
-            tuple(m.leading for m in matrices),
-            tuple(m.stride for m in matrices),
-            has_bias,
-            adds,
-            MAX_WORKSPACE_BYTES,
+            library or _library(), device, *product, most_workspace
         )
     except (OSError, RuntimeError) as error:
-        raise CodegenError(f"{error}: {rows} x {columns} x {sizes[2]}") from error
+        columns, rows, depth, _ = product.sizes
+        raise CodegenError(f"{error}: {rows} x {columns} x {depth}") from error
     return Plan(call, workspace)
 
 

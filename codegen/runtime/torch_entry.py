@@ -52,6 +52,18 @@ def empty_strided_on(device: torch.device) -> Callable:
     return functools.partial(_empty_strided_on_device, device)
 
 
+def maker_on_device(function: object) -> str | None:
+    """The function of this module that made what makes tensors on a device, or None.
+
+    For who writes the program to a file: another machine makes its own.
+    """
+    if function is getattr(_guards, "_empty_strided_cuda", _empty_strided_on_device):
+        return "empty_strided_on"
+    if getattr(function, "func", None) is _empty_strided_on_device:
+        return "empty_strided_on"
+    return "full_on" if hasattr(function, "girih_fills") else None
+
+
 def _empty_strided_on_device(
     device: torch.device, sizes: Sequence[int], strides: Sequence[int], dtype
 ) -> torch.Tensor:
@@ -115,6 +127,7 @@ def full_on(device: torch.device) -> Callable:
     def full(number: float | int, dtype: torch.dtype) -> torch.Tensor:
         return torch.full((), number, dtype=dtype, device=device)
 
+    full.girih_fills = device
     return full
 
 

@@ -57,6 +57,9 @@ class Emulator(Protocol):
     driver: Any
     products: str | None
 
+    def binary(self, kernel: KernelText) -> Binary:
+        """What stands for the code of a kernel in a file."""
+
     def load(self, kernel: KernelText, binary: Binary | None) -> Any:
         """The function of a kernel, for launch tables."""
 

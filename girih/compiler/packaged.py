@@ -3,16 +3,16 @@
 ::
 
     graph ── Lowering ──► launch program ──► instructions
-                     └──► kernels ─────────► object code
+                     └──► kernels ─────────► object code, or binaries for a GPU
 
-The graph is lowered once for each kind of processor. Its text goes into the package, so
-that another one can be added later.
+The graph is lowered once for each kind of processor or GPU. Its text goes into the
+package, so that another one can be added later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,6 +21,8 @@ from girih.codegen.cpu.cache import ObjectCache
 from girih.codegen.cpu.link import Library
 from girih.codegen.cpu.object_code import ObjectCode
 from girih.codegen.cpu.target import Target as Processor
+from girih.codegen.gpu.binary import Binary
+from girih.codegen.gpu.cards import Card
 from girih.codegen.runtime import torch_entry
 from girih.codegen.runtime.assembler import Assembler
 from girih.codegen.runtime.program import assemble
@@ -28,14 +30,17 @@ from girih.compiler import needs_gradients
 from girih.compiler.cpu_code import CpuTarget
 from girih.compiler.devices import CPU, device_of
 from girih.compiler.lowering import Lowering
+from girih.compiler.packaged_gpu import WrittenGpuTarget, check_options
 from girih.compiler.pieces import needs_pieces
 from girih.compiler.runner import Runner
+from girih.compiler.target import Target
 from girih.dialects import context as contexts
 from girih.dialects.assembly.modules import parse_module, print_module
 from girih.dialects.bindings import ir
 from girih.dialects.locations import remove_folders
 from girih.errors import unsupported
 from girih.frontend.importer import ImportedGraph, import_graph
+from girih.frontend.importer.host_part import split_host_part
 from girih.frontend.importer.masks import simplify_masks
 from girih.frontend.importer.nodes import value_of
 from girih.options import Options
@@ -53,12 +58,16 @@ class PackagedProgram:
         code: Its object code; None where there are no kernels.
         operators: The names of the operators that it calls.
         details: What reports and profilers see.
+        device: Of a program for a GPU: what stands for that.
+        binaries: Of a program for a GPU: its kernels, by their numbers.
     """
 
     assembler: Assembler
     code: ObjectCode | None
     operators: dict[Callable, str]
     details: dict[str, Any]
+    device: torch.device | None = None
+    binaries: list[Binary] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         """What a linked program says of itself: ``kernels``, ``event``, ..."""
@@ -89,43 +98,63 @@ def packaged_graph(
     example_inputs: Sequence[Any],
     options: Options,
     report: Report,
-    processors: Sequence[Processor],
+    processors: Sequence[Processor | Card],
+    device: torch.device = CPU,
 ) -> PackagedGraph:
     """Compiles a captured graph, with the stages of ``girih.compile``.
+
+    Args:
+        gm: The graph.
+        example_inputs: What stands for its inputs.
+        options: Options of the compilation.
+        report: Filled with what is done.
+        processors: What code is made for: processors, or GPUs.
+        device: Where its tensors are; for GPUs it stands for the one that will run it.
 
     Raises:
         CompileError: A stage failed.
         UnsupportedError: The graph, or its device, is not supported.
     """
-    _check(gm, example_inputs, options)
+    _check(gm, example_inputs, options, device)
+    if any(isinstance(processor, Card) for processor in processors):
+        check_options(options)
     with report.stage(stages.IMPORT.name):
         simplify_masks(gm)
         imported = import_graph(
             gm,
             example_inputs,
             gradients=False,
-            device=CPU,
+            device=device,
             random="eager" if options.fallback_random else None,
         )
+    imported.lifted[:] = [constant.to(device) for constant in imported.lifted]
     remove_folders(imported.module.operation)
     text = print_module(imported.module, debug_info=True)
     programs = [
-        packaged_program(text, options, report, processor) for processor in processors
+        packaged_program(text, options, report, processor, device)
+        for processor in processors
     ]
     return PackagedGraph(imported, report.name, text, programs)
 
 
 def packaged_program(
-    text: str, options: Options, report: Report, processor: Processor
+    text: str,
+    options: Options,
+    report: Report,
+    processor: Processor | Card,
+    device: torch.device = CPU,
 ) -> PackagedProgram:
-    """Compiles the text of a graph for a processor.
+    """Compiles the text of a graph for a processor or a GPU.
 
     Raises:
         CompileError: A stage failed.
     """
     options = replace(options, cudagraphs=False, dump_inputs=False)
     module = parse_module(text, contexts.shared())
-    return _Lowering(options, report, processor).program(module, "graph", None)
+    target = _Target(CPU, processor)
+    if isinstance(processor, Card):
+        target = _GpuTarget(device, processor)
+    return _Lowering(options, report, target).program(module, "graph", None)
 
 
 def can_be_repeated(options: Options) -> bool:
@@ -133,14 +162,23 @@ def can_be_repeated(options: Options) -> bool:
     return options.passes is None and options.override_folder() is None
 
 
-def _check(gm, example_inputs: Sequence[Any], options: Options) -> None:
-    device = device_of(gm, example_inputs)
-    if device.type != "cpu":
+def _check(
+    gm, example_inputs: Sequence[Any], options: Options, device: torch.device
+) -> None:
+    found = device_of(gm, example_inputs)
+    if found != device:
         unsupported(
-            kind="a package for a GPU",
-            context=str(device),
-            explanation="A package holds code for the processor.",
-            hints=("Move the module and its arguments to the cpu.",),
+            kind="a package with tensors of another device",
+            context=str(found),
+            explanation=f"The package is made for tensors on {device}: the module and "
+            "the arguments are there.",
+            hints=("Move the tensors that the function reads beside these, too.",),
+        )
+    if split_host_part(gm, example_inputs, device) is not None:
+        unsupported(
+            kind="a package with tensors on several devices",
+            explanation=f"The graph computes on the cpu and on {device}.",
+            hints=(f"Move all of its tensors to {device}.",),
         )
     if needs_pieces(gm):
         unsupported(
@@ -183,8 +221,7 @@ def _returns_gradients(gm: torch.fx.GraphModule) -> bool:
 class _Lowering(Lowering):
     """A lowering whose program is not linked."""
 
-    def __init__(self, options: Options, report: Report, processor: Processor):
-        target = _Target(CPU, processor)
+    def __init__(self, options: Options, report: Report, target: Target):
         Runner.__init__(self, options, report, target, "inference")
 
 
@@ -220,6 +257,20 @@ class _Target(CpuTarget):
         operators = {torch_entry.entry(n): n for n in _operators(module)}
         return PackagedProgram(
             assembled.assembler, code, operators, dict(assembled.details)
+        )
+
+
+class _GpuTarget(WrittenGpuTarget):
+    """A GPU, for code that is written to a file."""
+
+    def link(
+        self, module: ir.Module, code: Any, fallback: Callable | None, name: str
+    ) -> PackagedProgram:
+        """Writes the program."""
+        assembler, details = self.assembled(module, code, name)
+        operators = {torch_entry.entry(n): n for n in _operators(module)}
+        return PackagedProgram(
+            assembler, None, operators, dict(details), self.device, self.binaries
         )
 
 

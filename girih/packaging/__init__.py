@@ -12,6 +12,8 @@ What lives here, in the order to read it:
 * ``signature``  arguments of a call, checked, and the program's inputs
 * ``quick``      calls like one before, without checks
 * ``code``       instructions and machine code, written and linked
+* ``gpu_programs``  the same for a GPU, with launch tables; ``gpus`` which one it is
+* ``targets``    what code is made for: processors, or GPUs
 * ``loading``    ``load``: from a file to a callable
 * ``capturing``  from a function and its arguments to a graph; loads the compiler
 * ``examples``   what is packaged: functions with the arguments of one call
@@ -19,6 +21,6 @@ What lives here, in the order to read it:
 * ``weights``    tensors that are no arguments, each memory once
 * ``exported``   programs of ``torch.export`` as input
 * ``building``   ``package``: from a function to a file; loads the compiler
-* ``adding``     code for another processor; loads the compiler
+* ``adding``     code for another processor or GPU; loads the compiler
 * ``command``    ``girih-package``
 """

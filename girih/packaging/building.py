@@ -12,13 +12,15 @@ import torch
 
 import girih
 from girih import processors
-from girih.codegen.cpu.target import Target
+from girih.codegen.gpu.cards import Card
 from girih.loading import load_compiler
 from girih.options import Options, make_options
 from girih.packaging import capturing, code, container, tensors
+from girih.packaging import targets as target_list
 from girih.packaging.describing import described
 from girih.packaging.examples import Example, examples_of
 from girih.packaging.loading import FORMAT
+from girih.packaging.names import named_tensors
 from girih.packaging.weights import Weights
 from girih.reports import Reports
 
@@ -56,6 +58,9 @@ def package(
             points a dict from name to these.
         targets: Processors that code is made for: ``"native"``, the one that runs
             Python, and the levels ``"x86-64-v2"``, ``"x86-64-v3"`` and ``"x86-64-v4"``.
+            Or GPUs: ``"native"``, the one that has the arguments and weights, and
+            ``"cuda-sm80"``, ``"cuda-sm86"``, ``"cuda-sm89"`` and ``"cuda-sm90"``, which
+            need not be here: arguments and weights on the cpu stand for tensors there.
             ``girih.load`` takes the best one that runs there.
         options: As for ``girih.compile``.
 
@@ -69,35 +74,44 @@ def package(
         girih.UnsupportedError: A call is no single graph (the message has each break),
             or no package can hold what it does.
     """
-    made, chosen = make_options(options), _processors(targets)
+    made = make_options(options)
+    target_list.check(targets)
     examples = examples_of(model, args, kwargs, dynamic_shapes)
+    device = _device_of(examples)
+    if device.type != "cpu":
+        load_compiler()
+    chosen = target_list.named(targets, device)
     load_compiler()
     from girih.plugins import load_installed
 
     load_installed()
-    manifest, parts = _built(examples, made, chosen)
+    manifest, parts = _built(examples, made, chosen, device)
     manifest["options"] = {name: repr(value) for name, value in (options or {}).items()}
     container.write(path, manifest, parts.content)
     return Path(path)
 
 
 def _built(
-    examples: Mapping[str, Example], options: Options, targets: Sequence[Target]
+    examples: Mapping[str, Example],
+    options: Options,
+    targets: Sequence[target_list.Target],
+    device: torch.device,
 ) -> tuple[dict[str, Any], code.Parts]:
     """The manifest, without the options, and the parts."""
     from girih.compiler.packaged import can_be_repeated
     from girih.compiler.sources import added
 
-    weights = Weights({name: each.target for name, each in examples.items()})
+    gpu = device if isinstance(targets[0], Card) else None
+    weights = Weights({name: each.target for name, each in examples.items()}, gpu)
     parts, entries = code.Parts(), {}
-    written = [code.processor(each) | {"code": {}} for each in targets]
+    written = [target_list.described(x, device) | {"code": {}} for x in targets]
     for name, example in examples.items():
         weights.begin()
-        captured = _captured(example, options, targets)
+        captured = _captured(example, options, targets, device)
         graph = captured.program
         entries[name] = described(captured, example.arguments, weights)
         for target, program in zip(written, graph.programs, strict=True):
-            target["code"][name] = code.encode(program, parts)
+            target["code"][name] = target_list.encode(program, parts)
         entries[name] |= {"graph": None, "program": graph.name}
         if can_be_repeated(options):
             entries[name]["graph"] = parts.add("program.mlir", graph.text.encode())
@@ -123,27 +137,27 @@ def _names(examples: Mapping[str, Example]) -> Sequence[str]:
     return list(examples)
 
 
-def _processors(targets: Sequence[str]) -> list[Target]:
-    if isinstance(targets, str) or not isinstance(targets, Sequence):
-        raise TypeError(f"targets must be a tuple of names, got {targets!r}")
-    found = [
-        processors.named(name, f"girih.package makes no code for {name!r}")
-        for name in targets
-    ]
-    if not found or len(set(found)) < len(found):
-        raise ValueError(f"targets must be different names, got {targets!r}")
-    return found
+def _device_of(examples: Mapping[str, Example]) -> torch.device:
+    """Where arguments and weights are: a GPU if one of them is there."""
+    found: list[Any] = []
+    for example in examples.values():
+        found += example.arguments.leaves
+        found += (tensor for _, tensor in named_tensors(example.target))
+    return target_list.device_of(found)
 
 
 def _captured(
-    example: Example, options: Options, targets: Sequence[Target]
+    example: Example,
+    options: Options,
+    targets: Sequence[target_list.Target],
+    device: torch.device,
 ) -> capturing.WholeCall:
     from girih.compiler.packaged import packaged_graph
 
     reports, arguments = Reports(name=example.name), example.arguments
 
     def compile_(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
-        return packaged_graph(gm, inputs, options, reports.begin(), targets)
+        return packaged_graph(gm, inputs, options, reports.begin(), targets, device)
 
     with capturing.marked(arguments.leaves, arguments.dims):
         call = (example.target, example.args, example.kwargs)

@@ -132,7 +132,11 @@ def encode(program: Any, parts: Parts) -> dict[str, Any]:
         UnsupportedError: A constant can't be written.
     """
     try:
-        text, words_ = _encoded(program.assembler, program.details, program.operators)
+        text, words_ = instructions(
+            program.assembler,
+            program.details,
+            lambda value: constants.encode(value, program.operators),
+        )
     except constants.UnknownConstant as error:
         kind = "a constant that no package can hold"
         unsupported(kind=kind, explanation=str(error))
@@ -152,14 +156,21 @@ def encode(program: Any, parts: Parts) -> dict[str, Any]:
     }
 
 
-def _encoded(
-    assembler: Assembler, details: Mapping, operators: Mapping[Callable, str]
+def instructions(
+    assembler: Assembler, details: Mapping, encoded: Callable[[Any], Any]
 ) -> tuple[bytes, bytes]:
+    """The instructions of a program: all but the words as JSON, and these.
+
+    Args:
+        assembler: Has them.
+        details: What reports and profilers see of the program.
+        encoded: A constant as JSON.
+    """
     counts = {name: details.get(name, getattr(assembler, name, 0)) for name in _COUNTS}
     known = {
-        "constants": [constants.encode(x, operators) for x in assembler.constants],
+        "constants": [encoded(value) for value in assembler.constants],
         "counts": counts | {"workspace_bytes": details["workspace_bytes"]},
-        "event": constants.encode(details["event"], operators),
+        "event": encoded(details["event"]),
         "runs": assembler.runs,
         "words": words(),
     }
@@ -184,26 +195,62 @@ def decode(container: Container, written: Mapping, fallback: Callable) -> Any:
         PackageError: It can't run here.
         ValueError: It is wrong; so do LookupError and TypeError.
     """
-    known = json.loads(bytes(container.part(written["constants"])))
-    if known["words"] != words():
-        text = f"{container.path} has instructions of another girih"
-        raise PackageError(f"{text} than {girih.__version__}. Make it again.")
-    code = array("q")
-    code.frombytes(container.part(written["instructions"]))
+    known, words_ = read_instructions(container, written)
     library = None
     addresses: list[int] = []
     if written["exports"]:
         library = _linked(container, written)
         addresses = [library.address(name) for name in written["exports"]]
-    _relocate(code, known["runs"], addresses)
-    found = tuple(map(_constant(container.path), known["constants"]))
-    counts = known["counts"]
+    _relocate(words_, known["runs"], addresses)
+    try:
+        found = tuple(map(constants.decode_known, known["constants"]))
+    except constants.NoOperator as error:
+        raise PackageError(f"{container.path} {error}") from error
+    return linked(known, words_, found, fallback, library)
+
+
+def read_instructions(
+    container: Container, written: Mapping
+) -> tuple[dict[str, Any], array]:
+    """What ``instructions`` wrote.
+
+    Raises:
+        PackageError: They are those of another girih.
+        ValueError: They are wrong; so do LookupError and TypeError.
+    """
+    known = json.loads(bytes(container.part(written["constants"])))
+    if known["words"] != words():
+        text = f"{container.path} has instructions of another girih"
+        raise PackageError(f"{text} than {girih.__version__}. Make it again.")
+    found = array("q")
+    found.frombytes(container.part(written["instructions"]))
+    if sys.byteorder != "little":
+        found.byteswap()
+    return known, found
+
+
+def linked(
+    known: Mapping, words_: array, found: tuple, fallback: Callable, owner: Any
+) -> Any:
+    """A program of its parts.
+
+    Args:
+        known: All but its instructions, as read.
+        words_: These, with addresses.
+        found: Its constants.
+        fallback: Called with the kind of check that failed, and the inputs.
+        owner: What has to live as long as it.
+
+    Raises:
+        ValueError: They are wrong; so do LookupError and TypeError.
+    """
+    counts = dict(known["counts"])
     return _runtime.Program(
-        code,
+        words_,
         found,
         *[counts.pop(name) for name in ("inputs", "values", "registers")],
         fallback=fallback,
-        owner=library,
+        owner=owner,
         event=constants.decode(known["event"]),
         **counts,
     )
@@ -226,15 +273,3 @@ def _relocate(code: array, runs: Sequence[int], addresses: Sequence[int]) -> Non
         if not is_run or not 0 <= code[at] < len(addresses):
             raise ValueError(f"there is no call of a kernel at {at}")
         code[at] = addresses[code[at]]
-
-
-def _constant(where: str) -> Callable[[Any], Any]:
-    def decoded(written: Any) -> Any:
-        try:
-            return constants.decode(written)
-        except LookupError as error:
-            what = f"{where} calls an operator that is not there: {error.args[0]}"
-            hint = "Import the library that registers it before girih.load."
-            raise PackageError(f"{what}. {hint}") from error
-
-    return decoded

@@ -20,6 +20,7 @@ from typing import Any
 from girih.codegen import c_runtime
 from girih.errors import GirihError, PackageError
 from girih.packaging import container, sizes
+from girih.packaging.gpus import ON_GPU, is_for_gpu
 
 _EXAMPLES = """
 The exit code is 0, or 1 where a package is damaged or can't run here.
@@ -59,7 +60,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
         if name == "extract":
             command.add_argument("folder", type=Path, help="where the parts go")
         if name == "add-target":
-            text = "native, x86-64-v2, x86-64-v3 or x86-64-v4"
+            text = "native, x86-64-v3, cuda-sm90, ..., as girih.package has them"
             command.add_argument("target", help=text)
     text = "copy girih_runtime.h and libgirih_runtime.so to a folder, for C and C++"
     command = commands.add_parser("runtime", help=text, description=text)
@@ -148,8 +149,7 @@ def _lines(found: container.Container) -> Iterator[str]:
     manifest = found.manifest
     made_by = ", ".join(f"{k} {v}" for k, v in manifest["made_by"].items())
     yield f"{manifest['name']}: {found.size} bytes, made by {made_by}"
-    for target in manifest["targets"]:
-        yield f"target: {target['processor']} ({target['system']}, {target['machine']})"
+    yield from map(_target, manifest["targets"])
     yield f"weights: {len(manifest['weights'])}"
     state = [name for name, each in manifest["weights"].items() if each["written"]]
     yield f"state: {', '.join(state) or 'none'}"
@@ -158,7 +158,10 @@ def _lines(found: container.Container) -> Iterator[str]:
         yield from (f"  {line}" for line in _lines_of_entry(entry))
         programs = [target["code"][name] for target in manifest["targets"]]
         operators = {each for program in programs for each in program["operators"]}
-        kernels = ", ".join(str(len(program["exports"])) for program in programs)
+        kernels = ", ".join(
+            str(len(program.get("binaries", program["exports"])))
+            for program in programs
+        )
         yield f"  kernels, by target: {kernels}"
         yield f"  library calls: {', '.join(sorted(operators)) or 'none'}"
         yield f"  runs from C: {_from_c(programs)}"
@@ -172,6 +175,16 @@ def _from_c(programs: Sequence[Mapping]) -> str:
         return f"no, because of {', '.join(sorted(filter(None, problems)))}"
     needs_torch = any(program["operators"] for program in programs)
     return "yes, with torch's library" if needs_torch else "yes"
+
+
+def _target(target: Mapping) -> str:
+    name = target["processor"]
+    if not is_for_gpu(target):
+        return f"target: {name} ({target['system']}, {target['machine']})"
+    major, minor = target["gpu"]["capability"]
+    count = target["gpu"]["multiprocessors"]
+    what = f"compute capability {major}.{minor}, {count} multiprocessors"
+    return f"target: {name} (a GPU of {what})"
 
 
 def _lines_of_entry(entry: Mapping) -> Iterator[str]:
@@ -190,5 +203,6 @@ def _argument(entry: Mapping, names: Mapping[str, str]) -> str:
     if entry["kind"] == "constant":
         return f"{entry['name']} = {entry['value']!r}"
     shape = ", ".join(sizes.text_of(size, names) for size in entry["sizes"])
+    where = " on the GPU" if entry.get("device") == ON_GPU else ""
     written = ", written" if entry["written"] else ""
-    return f"{entry['name']}: {entry['dtype']['torch']}[{shape}]{written}"
+    return f"{entry['name']}: {entry['dtype']['torch']}[{shape}]{where}{written}"

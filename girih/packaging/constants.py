@@ -44,6 +44,10 @@ class UnknownConstant(Exception):
     """A constant that no package can hold."""
 
 
+class NoOperator(Exception):
+    """torch has no operator of a name; the message says what to do."""
+
+
 def encode(value: Any, operators: Mapping[Callable, str]) -> Any:
     """A constant as JSON.
 
@@ -96,6 +100,21 @@ def decode(written: Any) -> Any:
     if kind not in _DECODERS:
         raise ValueError(f"no kind of constant: {kind!r}")
     return _DECODERS[kind](value)
+
+
+def decode_known(written: Any) -> Any:
+    """As ``decode``, for constants of a program.
+
+    Raises:
+        NoOperator: torch has no such operator.
+        ValueError: It is no constant.
+    """
+    try:
+        return decode(written)
+    except LookupError as error:
+        what = f"calls an operator that is not there: {error.args[0]}"
+        hint = "Import the library that registers it before girih.load."
+        raise NoOperator(f"{what}. {hint}") from error
 
 
 def _float(text: str) -> float:

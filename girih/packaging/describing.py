@@ -13,6 +13,7 @@ from girih.errors import unsupported
 from girih.frontend.importer.lazy_bits import NONE
 from girih.packaging import capturing, constants, sizes
 from girih.packaging.capturing import WholeCall
+from girih.packaging.gpus import ON_GPU
 from girih.packaging.weights import Weights
 
 
@@ -71,7 +72,7 @@ def described(
     state = {given[n][1] for n in written if given[n][0] == "weight"}
     weights.write(state)
     written = {given[n][1] for n in written if given[n][0] == "input"}
-    symbols = _Symbols(arguments)
+    symbols = _Symbols(arguments, weights.gpu)
     examples = dict(zip(map(id, captured.inputs), captured.examples, strict=True))
     inputs = [
         symbols.leaf(number, examples.get(id(value)), number in written)
@@ -185,8 +186,9 @@ def _text_of(tree: pytree.TreeSpec, what: str) -> str:
 class _Symbols:
     """Symbolic sizes, as the manifest has them."""
 
-    def __init__(self, arguments: ExampleArguments):
+    def __init__(self, arguments: ExampleArguments, gpu: torch.device | None):
         self._arguments = arguments
+        self._gpu = gpu
         self._environment: Any = None
         self._dims: dict[str, list[tuple[Any, str]]] = {}
         self._computed: list[tuple[Any, Any]] = []
@@ -202,6 +204,10 @@ class _Symbols:
         first = self._arguments.numbers[id(value)]
         like = value if example is None else example
         self._bind(number, name, value, like)
+        on_gpu = value.device == self._gpu
+        if value.device.type != "cpu" and not on_gpu:
+            why = f"{name} is on {value.device}."
+            _refuse("a package with tensors of another device", why)
         return {
             "kind": "tensor",
             "name": name,
@@ -210,6 +216,7 @@ class _Symbols:
             "strides": [self._size(step) for step in like.stride()],
             "written": is_written,
             "same_as": None if first == number else first,
+            **({"device": ON_GPU} if on_gpu else {}),
         }
 
     def _bind(self, number: int, name: str, value: torch.Tensor, like: Any) -> None:

@@ -13,9 +13,10 @@ import torch
 import girih
 from girih import processors
 from girih.errors import PackageError
-from girih.packaging import code, container, tensors
+from girih.packaging import code, container, gpu_programs, gpus, tensors
+from girih.packaging.gpus import Gpu
 from girih.packaging.quick import QuickArguments, builder
-from girih.packaging.signature import Signature, outputs_of, tree_of
+from girih.packaging.signature import CPU, Signature, device_of, outputs_of, tree_of
 
 FORMAT = 2
 MAIN = "main"
@@ -88,9 +89,9 @@ class Package:
         path: The file that it comes from.
         manifest: What the file says of it: ``docs/package-format.md``.
         weights: Its weights and constants, by name. They lie in the file, and are
-            copied where somebody writes them.
+            copied where somebody writes them; those of a GPU are there.
         entry_points: Its programs, by name.
-        target: The processor that the code was made for.
+        target: The processor or GPU that the code was made for.
     """
 
     path: str
@@ -220,7 +221,12 @@ def _given(
         yield value, None
 
 
-def load(path: str | os.PathLike, *, target: str | None = None) -> Package:
+def load(
+    path: str | os.PathLike,
+    *,
+    target: str | None = None,
+    device: torch.device | str | int | None = None,
+) -> Package:
     """Loads what ``girih.package`` wrote.
 
     torch and girih's run time are all that it needs: no MLIR, no Triton, no compiler.
@@ -232,7 +238,9 @@ def load(path: str | os.PathLike, *, target: str | None = None) -> Package:
         path: The file.
         target: The processor whose code is taken, as ``girih-package inspect`` prints
             it. None takes the code that uses most features of this processor, or of
-            those that ``GIRIH_CPU`` names.
+            those that ``GIRIH_CPU`` names; of GPUs that of the highest capability.
+        device: Of a package for GPUs the one that runs it, as ``"cuda:1"``: weights are
+            copied to it, and arguments have to be there. None takes the current one.
 
     Returns:
         A callable that takes what the packaged function took, and returns what it
@@ -241,25 +249,47 @@ def load(path: str | os.PathLike, *, target: str | None = None) -> Package:
     Raises:
         OSError: The file can't be read.
         girih.PackageError: It is no package, is damaged, was made by another version of
-            girih or torch, or has no code for this processor.
-        ValueError: The package has no such target, or ``GIRIH_CPU`` is wrong.
+            girih or torch, or has no code for this processor or GPU.
+        ValueError: The package has no such target, or none for the device, or
+            ``GIRIH_CPU`` is wrong.
     """
     here = processors.processor()
+    wanted = None if device is None else _device(device)
     found = container.read(path)
     where = found.path
     try:
         check_versions(where, found.manifest)
         targets = found.manifest["targets"]
         names = {each["processor"] for each in targets}
-        if target is None or target in names:
-            taken = code.chosen(where, targets, here, target)
-            return _loaded(found, taken)
+        is_known = target is None or target in names
+        for_gpu = any(map(gpus.is_for_gpu, targets))
+        if is_known and for_gpu and wanted != CPU:
+            return _loaded(found, *gpus.chosen(where, targets, target, wanted))
+        if is_known and not for_gpu and wanted in (None, CPU):
+            return _loaded(found, code.chosen(where, targets, here, target))
     except PackageError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
         raise PackageError(f"{where} is no package of girih: {e!r}") from e
     known = ", ".join(sorted(map(repr, names)))
-    raise ValueError(f"{where} has no code for {target!r}; it has {known}")
+    asked = f"the device {str(wanted)!r}" if is_known else repr(target)
+    raise ValueError(f"{where} has no code for {asked}; it has {known}")
+
+
+def _device(given: torch.device | str | int) -> torch.device:
+    """A device as ``load`` takes it.
+
+    Raises:
+        ValueError: girih has no code for it.
+    """
+    try:
+        found = torch.device("cuda", given) if type(given) is int else given
+        found = torch.device(found)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"there is no device {given!r}") from error
+    if found.type not in ("cpu", "cuda"):
+        raise ValueError(f"packages run on the cpu and on GPUs, got {given!r}")
+    return CPU if found.type == "cpu" else found
 
 
 def check_versions(where: str, manifest: Mapping) -> None:
@@ -286,9 +316,11 @@ def _release(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _loaded(found: container.Container, target: Mapping) -> Package:
+def _loaded(
+    found: container.Container, target: Mapping, gpu: Gpu | None = None
+) -> Package:
     table = found.manifest["weights"]
-    weights = _weights(found.part("weights.safetensors"), table)
+    weights = _weights(found.part("weights.safetensors"), table, gpu)
     state = {name: place for name, place in table.items() if place["written"]}
     original = {}
     if state:
@@ -296,7 +328,9 @@ def _loaded(found: container.Container, target: Mapping) -> Package:
     entries = found.manifest["entries"]
     if not entries or target["code"].keys() != entries.keys():
         raise ValueError("there is code of other entry points")
-    programs = {name: _entry_point(found, name, target, weights) for name in entries}
+    programs = {
+        name: _entry_point(found, name, target, weights, gpu) for name in entries
+    }
     return Package(found, target["processor"], programs, weights, original)
 
 
@@ -305,23 +339,36 @@ def _entry_point(
     name: str,
     target: Mapping,
     weights: Mapping[str, torch.Tensor],
+    gpu: Gpu | None,
 ) -> EntryPoint:
     check_name(name)
     written = found.manifest["entries"][name]
     is_alone = len(found.manifest["entries"]) == 1
     where = f"{found.manifest['name'] if is_alone else name} ({found.path})"
-    signature = Signature.read(where, written)
-    program = code.decode(found, target["code"][name], _fallback(where))
+    signature = Signature.read(where, written, gpu and gpu.device)
+    given = (found, target["code"][name], _fallback(where))
+    program = gpu_programs.decode(*given, gpu) if gpu else code.decode(*given)
     if program.inputs != len(written["given"]):
         raise ValueError("the program takes another number of tensors")
     return EntryPoint(name, written, program, signature, weights, found.path)
 
 
-def _weights(content: memoryview, table: Mapping) -> dict[str, torch.Tensor]:
+def _weights(
+    content: memoryview, table: Mapping, gpu: Gpu | None = None
+) -> dict[str, torch.Tensor]:
+    """Weights in the file; where there is a GPU, those that belong there are copied."""
     stored = tensors.decode(content)
-    return {
-        name: _weight(stored[place["tensor"]], place) for name, place in table.items()
-    }
+    moved: dict[str, torch.Tensor] = {}
+    found = {}
+    for name, place in table.items():
+        tensor = place["tensor"]
+        source = stored[tensor]
+        if gpu is not None and device_of(place, gpu.device) == gpu.device:
+            if tensor not in moved:
+                moved[tensor] = source.to(gpu.device)
+            source = moved[tensor]
+        found[name] = _weight(source, place)
+    return found
 
 
 def _kind_of(tensor: torch.Tensor) -> str:
@@ -350,6 +397,10 @@ _CHECKS = {
     "overlap": (
         ValueError,
         "an argument that is written shares memory with another one, or with itself",
+    ),
+    "alignment": (
+        ValueError,
+        "an argument that is written must begin at a multiple of 16 bytes",
     ),
 }
 

@@ -39,6 +39,8 @@ class QuickArguments:
         self._take = _taker(signature.tree)
         if any(leaf.same_as is not None for leaf in signature.leaves):
             self._take = _none  # which tensor it is is no fact of a tensor alone
+        # The cpu's have no device among their facts: to ask for it takes time.
+        self._on_gpu = any(leaf.device.type != "cpu" for leaf in signature.leaves)
         self._accepted: set[tuple] = set()
 
     def leaves_of(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
@@ -46,7 +48,7 @@ class QuickArguments:
         found: list[Any] = []
         facts = None
         if self._take((args, kwargs), found):
-            facts = _facts_of(found)
+            facts = _facts_of(found, self._on_gpu)
         if facts in self._accepted and _FORWARD_AD["_current_level"] < 0:
             return found
         given = self._signature.leaves_of(args, kwargs)
@@ -61,14 +63,19 @@ def _is(one: Any, other: Any) -> bool:
     return one is other
 
 
-def _facts_of(leaves: Sequence[Any]) -> tuple | None:
-    """All that checks read of leaves; None if one is unusual."""
+def _facts_of(leaves: Sequence[Any], on_gpu: bool = False) -> tuple | None:
+    """All that checks read of leaves; None if one is unusual.
+
+    Args:
+        leaves: The leaves.
+        on_gpu: Whether some have to be on a GPU.
+    """
     facts: list[Any] = []
     for value in leaves:
         kind = type(value)
         if kind in _TENSORS:
             if (
-                not value.is_cpu
+                not (on_gpu or value.is_cpu)
                 or value.requires_grad
                 or value.layout is not torch.strided
                 or value.is_neg()
@@ -76,6 +83,8 @@ def _facts_of(leaves: Sequence[Any]) -> tuple | None:
             ):
                 return None
             facts += (value.dtype, value.shape, value.stride())
+            if on_gpu:
+                facts.append(value.device)
         elif kind in _CONSTANTS:
             facts += (kind, value)
         else:

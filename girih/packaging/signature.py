@@ -17,9 +17,11 @@ from torch.utils import _pytree as pytree
 from girih.codegen.runtime import torch_entry
 from girih.errors import PackageError
 from girih.packaging import constants, sizes
+from girih.packaging.gpus import ON_GPU
 
 _FORWARD_AD = vars(forward_ad)
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+CPU = torch.device("cpu")
 
 
 class Symbol(NamedTuple):
@@ -48,6 +50,7 @@ class Leaf:
         is_written: Whether the program writes the tensor.
         same_as: Which leaf before it is the same tensor, or None.
         constant: What it has to be, if it is no tensor.
+        device: Where a tensor has to be.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Leaf:
     is_written: bool = False
     same_as: int | None = None
     constant: Any = None
+    device: torch.device = CPU
 
     @property
     def is_repeated(self) -> bool:
@@ -85,8 +89,15 @@ class Signature:
     guards: tuple
 
     @classmethod
-    def read(cls, where: str, written: Mapping) -> Signature:
+    def read(
+        cls, where: str, written: Mapping, gpu: torch.device | None = None
+    ) -> Signature:
         """The signature in a manifest.
+
+        Args:
+            where: The package, for messages.
+            written: What the manifest says.
+            gpu: The device of tensors that are on the GPU, if there is one.
 
         Raises:
             ValueError: There is none; so do LookupError and TypeError.
@@ -98,7 +109,7 @@ class Signature:
         for expression in written["guards"]:
             sizes.check(expression, symbols)
         tree = tree_of(where, written["tree"])
-        leaves = tuple(_leaf(entry, symbols) for entry in written["inputs"])
+        leaves = tuple(_leaf(entry, symbols, gpu) for entry in written["inputs"])
         if tree.num_leaves != len(leaves):
             raise ValueError("the structure of arguments has other leaves")
         parameters = tuple(written["parameters"])
@@ -184,8 +195,9 @@ class Signature:
         if type(value) not in _PLAIN:
             what = f"{leaf.name} must be a tensor, got {type(value).__name__}"
             raise self._refused(TypeError, what)
-        if value.device.type != "cpu":
-            what = f"{leaf.name} must be on the cpu, got a tensor on {value.device}"
+        if value.device != leaf.device:
+            on = "the cpu" if leaf.device == CPU else leaf.device
+            what = f"{leaf.name} must be on {on}, got a tensor on {value.device}"
             raise self._refused(TypeError, what)
         if value.layout is not torch.strided:
             what = f"{leaf.name} must be strided, got {value.layout}"
@@ -251,7 +263,9 @@ def _differ(tensor: torch.Tensor, strides: Sequence[int]) -> bool:
     return any(size > 1 and here != there for size, here, there in found)
 
 
-def _leaf(entry: Mapping, symbols: Mapping[str, Symbol]) -> Leaf:
+def _leaf(
+    entry: Mapping, symbols: Mapping[str, Symbol], gpu: torch.device | None
+) -> Leaf:
     if entry["kind"] == "constant":
         return Leaf(entry["name"], constant=constants.decode(entry["value"]))
     for expression in (*entry["sizes"], *entry["strides"]):
@@ -263,7 +277,22 @@ def _leaf(entry: Mapping, symbols: Mapping[str, Symbol]) -> Leaf:
         tuple(entry["strides"]),
         entry["written"],
         entry["same_as"],
+        device=device_of(entry, gpu),
     )
+
+
+def device_of(entry: Mapping, gpu: torch.device | None) -> torch.device:
+    """Where a tensor is that the manifest describes.
+
+    Raises:
+        ValueError: The package has no such device.
+    """
+    name = entry.get("device")
+    if name is None:
+        return CPU
+    if name != ON_GPU or gpu is None:
+        raise ValueError(f"there is no device {name!r}")
+    return gpu
 
 
 def _short(dtype: torch.dtype) -> str:

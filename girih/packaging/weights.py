@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from girih.errors import unsupported
+from girih.packaging.gpus import ON_GPU
 from girih.packaging.names import named_tensors
 from girih.packaging.tensors import can_store
 
@@ -21,9 +22,14 @@ class Weights:
         targets: What is packaged, by entry point; tensors have the names by which it
             finds them. Where another one has a tensor of the same name, the name of the
             entry point stands before it.
+        gpu: Where the package is for a GPU, the device that stands for it.
+
+    Attributes:
+        gpu: As given.
     """
 
-    def __init__(self, targets: Mapping[str, Any]):
+    def __init__(self, targets: Mapping[str, Any], gpu: torch.device | None = None):
+        self.gpu = gpu
         self._names: dict[int, str] = {}
         for entry, target in targets.items():
             self._name(entry, target)
@@ -72,14 +78,15 @@ class Weights:
         name = self._names.get(id(tensor), "")
         if not name or name in self._tensors:
             name = f"constant.{len(self._tensors)}"
-        is_plain = tensor.layout is torch.strided and tensor.device.type == "cpu"
+        is_here = tensor.device.type == "cpu" or tensor.device == self.gpu
+        is_plain = is_here and tensor.layout is torch.strided
         is_plain = is_plain and not (tensor.is_conj() or tensor.is_neg())
         if not is_plain or not can_store(tensor.dtype):
             unsupported(
                 kind="a weight that no package can hold",
                 context=f"{name}: {tensor.dtype} on {tensor.device}, {tensor.layout}",
-                explanation="Weights are strided tensors of the cpu, of a dtype that "
-                "safetensors has.",
+                explanation="Weights are strided tensors of the cpu, or of the GPU "
+                "that code is made for, of a dtype that safetensors has.",
             )
         self._tensors[name] = tensor.detach()
         self._views.setdefault(view, []).append(name)
@@ -107,7 +114,7 @@ class Weights:
             tensor = self._tensors[name]
             if not (tensor.is_contiguous() and tensor.numel() == end - first):
                 tensor = tensor.as_strided((end - first,), (1,), first)
-            stored[name] = tensor
+            stored[name] = tensor.cpu()
             for each in group:
                 weight = self._tensors[each]
                 table[each] = {
@@ -117,6 +124,8 @@ class Weights:
                     "strides": list(weight.stride()),
                     "written": each in state,
                 }
+                if weight.device == self.gpu:
+                    table[each]["device"] = ON_GPU
         order = list(self._tensors)
         return {name: table[name] for name in order}, stored
 

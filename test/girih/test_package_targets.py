@@ -200,7 +200,7 @@ def test_passes_of_the_user_are_in_no_package(tmp_path, capsys):
         ("x86-64-v3", TypeError, "must be a tuple of names"),
         ((), ValueError, "must be different names"),
         (("native", "native"), ValueError, "must be different names"),
-        (("cuda-sm80",), ValueError, "makes no code for 'cuda-sm80': levels of x86_64"),
+        (("cuda-sm1",), ValueError, "makes no code for 'cuda-sm1': GPUs are cuda-sm80"),
         (("x86-64-v5",), ValueError, "are x86-64-v2, x86-64-v3, x86-64-v4"),
     ],
 )

@@ -23,6 +23,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import torch
 import ttir_arithmetic  # noqa: F401  (rules register themselves)
 from ttir_interpreter import Function
 
@@ -32,6 +33,7 @@ from girih.codegen.gpu.compile import KernelText
 from girih.codegen.gpu.target import parse_target
 from girih.codegen.runtime import torch_entry
 from girih.compiler import gpu_code
+from girih.packaging import gpus
 
 FACTS = {
     "multiprocessors": 132,
@@ -98,9 +100,26 @@ class EmulatedDevice:
 
     def load(self, kernel: KernelText, binary: Binary | None) -> object:
         """The function of a kernel, for launch tables."""
-        self._functions.append(function_of(kernel.text))
+        return self.load_text(kernel.text, kernel.name)
+
+    def load_text(self, text: str, name: str) -> object:
+        """The function of a text, for launch tables."""
+        self._functions.append(function_of(text))
         image = f"{len(self._functions) - 1}\0".encode()
-        return self._opened.load(0, image, kernel.name, 0)
+        return self._opened.load(0, image, name, 0)
+
+    def binary(self, kernel: KernelText) -> Binary:
+        """What stands for the code of a kernel in a package: its text."""
+        threads = kernel.options.num_warps * self.target.warp_size
+        text = kernel.text.encode()
+        return Binary(text, kernel.name, self.target.name, threads, 0, 0)
+
+    def gpu(self, device: torch.device | None = None) -> gpus.Gpu:
+        """The device, as packages see it."""
+        where = torch.device("cpu")
+        capability = (self.facts["major"], self.facts["minor"])
+        driver = _PackageDriver(self)
+        return gpus.Gpu(where, "emulated", capability, driver, 0, self.products)
 
     def connect(self) -> None:
         """Lets the library hand launches to this device."""
@@ -131,6 +150,21 @@ class EmulatedDevice:
 
     def _message(self) -> ctypes.Array:
         return (ctypes.c_char * 512).in_dll(self._library, "message")
+
+
+class _PackageDriver:
+    """The driver of a device, for packages whose kernels are texts."""
+
+    def __init__(self, device: EmulatedDevice):
+        self._device = device
+
+    def load(self, device: int, image: bytes, name: str, shared: int) -> object:
+        """The function of a kernel."""
+        return self._device.load_text(image.decode(), name)
+
+    def table(self, device: int, launches: tuple, words: int) -> object:
+        """A launch table."""
+        return self._device.table(device, launches, words)
 
 
 class MultiplyingDevice(EmulatedDevice):
@@ -192,6 +226,7 @@ def emulated_device(
     with (
         mock.patch.object(gpu_code, "emulator", device),
         mock.patch.object(torch_entry, "raw_stream", lambda device: 0),
+        mock.patch.object(gpus, "find", device.gpu),
     ):
         yield device
     if device.failure is not None:
