@@ -150,9 +150,10 @@ bool code_read(girih_entry *entry, const json_t *written, girih_error *error) {
     refuse_operators(entry, operators);
     if (program == NULL || program->kind != JSON_TEXT) refuse_python(entry, written);
     refuse_imports(entry, imports);
-    if (entry->refusal[0] != '\0') return true;
+    if (program == NULL || program->kind != JSON_TEXT) return true;
     if (texts != NULL && texts->kind == JSON_NULL) texts = NULL;
-    return read_texts(entry, texts, error) &&
-           read_program(entry, program->text, exports->count, error) &&
-           link_kernels(entry, kernels, exports, error);
+    if (!read_texts(entry, texts, error) ||
+        !read_program(entry, program->text, exports->count, error))
+        return false;
+    return entry->refusal[0] != '\0' || link_kernels(entry, kernels, exports, error);
 }

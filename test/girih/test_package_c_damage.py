@@ -210,3 +210,20 @@ def test_no_word_of_a_program_leaves_its_arrays(example, runner, tmp_path):
 def test_hostile_packages_do_no_harm(example, runner, tmp_path):
     counts = fuzz_c_package.try_hostile(example, runner, tmp_path, seed=0, most=150)
     assert counts["refused"] > 100, json.dumps(counts)
+    other = fuzz_package.example_with_operators(tmp_path)
+    counts = fuzz_c_package.try_hostile(other, runner, tmp_path, seed=0, most=150)
+    assert counts["refused"] == 150, json.dumps(counts)  # without torch, all are
+
+
+def test_each_word_of_a_program_that_calls_operators(runner, tmp_path):
+    """A wrong one is found, although the program can't run without torch."""
+    example = fuzz_package.example_with_operators(tmp_path)
+    words = array("q", bytes(container.read(example).parts["cprogram.bin"]))
+    assert runner.load(example).startswith("4 ")
+    answers = [
+        runner.load(remade(example, tmp_path / "p", set_word(at, value)))
+        for at in range(5, len(words))
+        for value in (-2, 1 << 40)
+    ]
+    wrong = sum(answer.startswith("2 ") for answer in answers)
+    assert wrong > len(answers) * 0.6

@@ -133,11 +133,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         example = fuzz_package.example(folder)
+        examples = [example, fuzz_package.example_with_operators(folder)]
         content = example.read_bytes()
         with c_packages.Runner(sanitized(folder)) as runner:
             while time.monotonic() < end:
                 counts["damaged"] += _try_damages(content, runner, folder, seed, 50)
-                counts += try_hostile(example, runner, folder, seed=seed, most=50)
+                for each in examples:
+                    counts += try_hostile(each, runner, folder, seed=seed, most=50)
                 seed += 1
     print(f"damaged packages: {counts['damaged']}, all refused")
     print(f"hostile ones: {counts['refused']} refused, {counts['loaded']} loaded")

@@ -25,6 +25,18 @@ def example(folder: Path) -> Path:
     return girih.package(model, (torch.randn(4, 8),), path=path, dynamic_shapes=shapes)
 
 
+def example_with_operators(folder: Path) -> Path:
+    """A small package that calls operators of torch, with several kinds of arguments."""
+
+    def model(x):
+        values, places = torch.sort(x + 1, stable=True, dim=-1)
+        found = torch.searchsorted(values, x * 2, side="right")
+        return torch.cat([places, found, found], 0) + 1
+
+    path = folder / "operators.girih"
+    return girih.package(model, (torch.randn(3, 8),), path=path)
+
+
 def bit_flipped(content: bytes, random_: random.Random) -> bytes:
     at = random_.randrange(len(content))
     flipped = content[at] ^ 1 << random_.randrange(8)
