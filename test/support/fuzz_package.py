@@ -26,10 +26,12 @@ def example(folder: Path) -> Path:
 
 
 def example_with_operators(folder: Path) -> Path:
-    """A small package that calls operators of torch, with several kinds of arguments."""
+    """A package that calls operators of torch, with several kinds of arguments."""
+
+    offset = torch.arange(8.0)
 
     def model(x):
-        values, places = torch.sort(x + 1, stable=True, dim=-1)
+        values, places = torch.sort(x + offset, stable=True, dim=-1)
         found = torch.searchsorted(values, x * 2, side="right")
         return torch.cat([places, found, found], 0) + 1
 
