@@ -172,4 +172,3 @@
   %5 = "graph.mul"(%4, %3) : (tensor<128x262144xf16>, tensor<128x1xf16>) -> tensor<128x262144xf16>
   "tile.write"(%5, %y) : (tensor<128x262144xf16>, !tile.buffer<f16, [128, 262144], [262144, 1]>) -> ()
 }) {domain = [128, 262144], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_long", symbols = []} : () -> ()
-
