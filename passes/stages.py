@@ -351,7 +351,7 @@ HOIST_LOADS = _stage(
 )
 HINT_EVICTION = _stage(
     "hint-eviction",
-    "Loads say what the cache should keep: weights, and rows that are read again.",
+    "The cache keeps weights, and rows that are read again, rather than results.",
 )
 
 TO_LLVM = (

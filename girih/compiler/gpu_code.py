@@ -73,6 +73,9 @@ _CUT_BYTES = 32 << 20
 
 _CONCAT_OPERANDS = 16
 
+# Queries, keys, values, and one more.
+_ALIKE = 4
+
 emulator: Emulator | None = None
 """Where set, programs of CPU tensors are made for this device."""
 
@@ -139,7 +142,9 @@ class GpuTarget:
                 reuse_buffers=True,
                 concat_operands=_CONCAT_OPERANDS,
             ),
-            "fuse-contractions": ContractionOptions(products="small"),
+            "fuse-contractions": ContractionOptions(
+                products="small", most_alike=_ALIKE
+            ),
             "group-launches": GroupOptions(cut_bytes=_CUT_BYTES),
             "launch-products": LaunchProductsOptions(library=self.products),
             "tile": TileOptions(

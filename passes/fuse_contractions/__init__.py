@@ -21,21 +21,23 @@ After::
 Which products: those with the attribute ``girih.tuning`` (what a measurement chose; it
 goes over to the fusion), none of those with ``girih.library``, and of the others those
 that option ``products`` names. Several products of the same sizes that one fusion reads
-share its loop. A product that others read too is stored by the fusion as well.
+share its loop. A product that others read too is stored by the fusion as well. So do
+products of one left operand that nothing reads together (option ``most_alike``).
 
 A fusion that makes the right operand of a product of few rows is computed in the
 kernel, too. It leaves alone products that a fusion reads in part (slices) or that a
 reduction follows.
 
 Read in this order: ``products`` (library ops as products), ``prologue`` (what can come
-before one), ``epilogue`` (what can follow), ``choice`` (the rule), ``region`` (the new
-body), ``rewrite``.
+before one), ``epilogue`` (what can follow), ``choice`` (the rule), ``alike`` (products
+side by side), ``region`` (the new body), ``rewrite``.
 """
 
 from dataclasses import replace
 
 from girih.dialects.bindings import ir
 from girih.passes.choices import named_text
+from girih.passes.fuse_contractions.alike import with_alike
 from girih.passes.fuse_contractions.choice import (
     LIBRARY,
     TUNING,
@@ -61,6 +63,7 @@ def run(op: ir.Operation, options: ContractionOptions) -> None:
             chosen = is_chosen(group, options)
             remark(lambda g=group, yes=chosen: _choice_text(g, yes, options))
             if chosen:
+                group = with_alike(group, pending, options)
                 # They are erased, and must not be touched then.
                 own = [each.op for each in group.products]
                 pending = [o for o in pending if o not in own]

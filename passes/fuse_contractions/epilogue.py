@@ -33,7 +33,7 @@ class Group:
     Attributes:
         products: of equal sizes, in the order of the fusion's operands.
         fusion: what reads them; None where nothing does that can be fused.
-        views: how it reads each product.
+        views: how it reads each product; none where there is no fusion.
         shared: the products that others read too.
         computes_left: whether the kernel may compute left operands.
     """
@@ -60,7 +60,7 @@ def group_of(product: Product) -> Group:
     if fusion is None or fusion.operation.name != "graph.fusion" or fusion.reduced:
         return alone
     products = [product_of(o) for o in _owners(fusion.operands)]
-    products = [p for p in products if p is not None and _is_alike(p, product)]
+    products = [p for p in products if p is not None and is_alike(p, product)]
     products = [p for p in products if _first_reader(p.result) == fusion]
     views = [_view(p, fusion) for p in products]
     pairs = [(p, v) for p, v in zip(products, views, strict=True) if v is not None]
@@ -80,7 +80,8 @@ def _owners(values: Iterable[ir.Value]) -> list[ir.OpView]:
     return [owner.opview for owner in owners]
 
 
-def _is_alike(product: Product, other: Product) -> bool:
+def is_alike(product: Product, other: Product) -> bool:
+    """Whether two products have equal sizes and elements, and stand in one block."""
     return (
         product.shape == other.shape
         and product.depth == other.depth

@@ -46,9 +46,9 @@ class ContractionRegion:
         """Fills the block; gives what it yields.
 
         Those are the results of the fusion that follows, then the shared products; or
-        the product where nothing follows.
+        the products where nothing follows.
         """
-        views = self.group.views or (None,)
+        views = self.group.views or (None,) * len(self.group.products)
         sums = [
             self._product(product, view)
             for product, view in zip(self.group.products, views, strict=True)

@@ -54,7 +54,7 @@ def _redirect(group: Group, fusion: ir.Operation, last: ir.OpView) -> None:
     old = [] if group.fusion is None else list(group.fusion.results)
     old += [p.result for p in group.products if p in group.shared]
     if group.fusion is None:
-        old = [group.products[0].result]
+        old = [product.result for product in group.products]
     for value, result in zip(old, fusion.results, strict=True):
         shape = ty.shape_of(value.type)
         if ty.shape_of(result.type) != shape:

@@ -47,3 +47,22 @@ def test_moved_elements_of_many_are_one_launch(device):
     for actual, expected in zip(compiled(*inputs), many(*inputs), strict=True):
         assert torch.equal(actual, expected)
     assert len(device.launched) == 2
+
+
+def test_products_side_by_side_are_one_launch(device):
+    """Keys and values of one row, a kernel of sums, and of some, one of products."""
+
+    def projections(x, key, value, bias):
+        keys = torch.nn.functional.linear(x, key)
+        values = torch.nn.functional.linear(x, value, bias)
+        return torch.cat(keys.chunk(2, -1)[::-1], -1) * 2, values
+
+    compiled = girih.compile(projections, options={"fallback": False}, dynamic=False)
+    for rows in (1, 5):
+        key, value = (torch.randn(600, 64, dtype=torch.bfloat16) for _ in range(2))
+        inputs = torch.randn(rows, 64, dtype=torch.bfloat16), key, value, value[:, 0]
+        device.launched.clear()
+        pairs = zip(compiled(*inputs), projections(*inputs), strict=True)
+        for actual, expected in pairs:
+            torch.testing.assert_close(actual, expected, rtol=2e-2, atol=6e-2)
+        assert len(device.launched) == 2

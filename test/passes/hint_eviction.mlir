@@ -1,15 +1,17 @@
 // RUN: %girih-opt --hint-eviction --split-input-file %s | filecheck %s
 
 // The row of a program is read by a loop, then again: it stays in the cache until then.
-// Every program reads the weight: it stays. A store has no hint, nor has a single read.
+// Every program reads the weight: it stays. Stores give way to rows. A single read has no
+// hint.
 // CHECK: "tt.func"
 // CHECK: scf.for
 // CHECK: "tt.load"({{.+}}evict = 3
+// CHECK: "tt.store"({{.+}}evict = 2
 // CHECK: scf.for
 // CHECK: "tt.load"({{.+}}evict = 2
 // CHECK: "tt.load"({{.+}}evict = 3
 // CHECK: "tt.load"({{.+}}evict = 1
-// CHECK: "tt.store"({{.+}}evict = 1
+// CHECK: "tt.store"({{.+}}evict = 2
 "tt.func"() ({
 ^bb0(%x: !tt.ptr<f32>, %w: !tt.ptr<f32>, %y: !tt.ptr<f32>, %s: !tt.ptr<f32>, %n: i32):
   %pid = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
@@ -36,10 +38,12 @@
 
 // -----
 
-// Two reads in one loop are of different elements, as in a rotary embedding.
+// Two reads in one loop are of different elements, as in a rotary embedding. Stores have
+// no hint where nothing is read again.
 // CHECK: "tt.func"
 // CHECK: "tt.load"({{.+}}evict = 1
 // CHECK: "tt.load"({{.+}}evict = 1
+// CHECK: "tt.store"({{.+}}evict = 1
 "tt.func"() ({
 ^bb0(%x: !tt.ptr<f32>, %s: !tt.ptr<f32>, %n: i32):
   %pid = "tt.get_program_id"() {axis = 0 : i32} : () -> i32

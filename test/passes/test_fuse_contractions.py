@@ -215,6 +215,78 @@ def test_attributes_say_what_was_measured():
     assert "mm" in names(imported)
 
 
+def projections(x, wq, wk, wv, b):
+    k = F.linear(x, wk)
+    a, b_ = k.chunk(2, -1)
+    return F.linear(x, wq), torch.cat((-b_, a), -1), F.linear(x, wv, b)
+
+
+def scaled_by_another(x, w, v):
+    y = x @ w
+    return y, x @ (v * y.sum())
+
+
+def followed(x, w, v):
+    return torch.tanh(x @ w), x @ v
+
+
+SIDE_BY_SIDE = ["graph", "fuse-contractions{products=small most-alike=4}"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "products"),
+    [(1, 600, [1, 2]), (1, 4000, [1, 2]), (8, 600, [1, 2]), (8, 1200, [1, 1, 1])],
+)
+def test_products_of_one_operand_share_a_kernel(rows, columns, products):
+    shapes = (rows, 64), (2 * columns, 64), (columns, 64), (columns, 64), (columns,)
+    inputs = [normal(*shape).half() for shape in shapes]
+    imported = fused(projections, inputs, SIDE_BY_SIDE)
+    counts = [
+        sum(op.operation.name == "graph.reduce_sum" for op in f.regions[0].blocks[0])
+        for f in fusions_of(imported.module)
+        if f.reduced
+    ]
+    assert sorted(counts) == products
+    actual = reference.run(imported, inputs)
+    for own, wanted in zip(actual, projections(*inputs), strict=True):
+        torch.testing.assert_close(own, wanted, rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_so_many_products_share_a_kernel(most):
+    def several(x, *weights):
+        return tuple(x @ weight for weight in weights)
+
+    inputs = [normal(1, 64).half(), *(normal(64, 100).half() for _ in range(5))]
+    passes = ["graph", f"fuse-contractions{{products=small most-alike={most}}}"]
+    imported = fused(several, inputs, passes)
+    assert len(fusions_of(imported.module)) == -(-5 // most)
+    actual = reference.run(imported, inputs)
+    for own, wanted in zip(actual, several(*inputs), strict=True):
+        torch.testing.assert_close(own, wanted, rtol=2e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("function", [scaled_by_another, followed])
+def test_products_that_need_more_than_views_stay_apart(function):
+    inputs = [normal(2, 6).half(), normal(6, 32).half(), normal(6, 32).half()]
+    imported = fused(function, inputs, SIDE_BY_SIDE)
+    contractions = [f for f in fusions_of(imported.module) if tuple(f.reduced) == (0,)]
+    assert len(contractions) == 2
+    actual = reference.run(imported, inputs)
+    for own, wanted in zip(actual, function(*inputs), strict=True):
+        torch.testing.assert_close(own, wanted, rtol=1e-2, atol=1e-1)
+
+
+def test_products_with_other_operands_or_sizes_stay_apart():
+    def others(x, y, v, w):
+        return x @ w, y @ w, x @ v
+
+    shapes = (1, 64), (1, 64), (64, 100), (64, 200)
+    inputs = [normal(*shape).half() for shape in shapes]
+    imported = fused(others, inputs, SIDE_BY_SIDE)
+    assert len(fusions_of(imported.module)) == 3
+
+
 def computed(x, w):
     return torch.exp(x) @ torch.exp(w)
 

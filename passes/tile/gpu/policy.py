@@ -206,11 +206,15 @@ ROWS_AGAIN = (
 # 75.3, with 16 79.3. Slower so: one sum, and f32. RMS norm of 4096 x 11008 in bf16 with
 # 8 warps 48.8 (44.6); layer norm in f32 of 4096 x 9216 with 8 85.7 (80.6), of 4096 x
 # 16384 with 32 136, with 16 144.
-# Below 12288 blocks of 2048, which leave less of a row for a step with masks: 4096 x
+# Below 15360 blocks of 2048, which leave less of a row for a step with masks: 4096 x
 # 8192 36.1 us, with blocks of 4096 and 8 warps 36.7, of 9216 44.1 (45.6), of 10240 46.8
-# (48.5) (another run of that day).
+# (48.5); of 12800 58.5, with blocks of 4096 and 16 warps 65.2, of 13312 60.3 (65.9), of
+# 14336 66.1 (67.5), of 2048 x 14336 in bf16 37.6 (40.8). But of 4096 x 15360 71.7
+# (69.5), and 12288 are three blocks of 4096 (other runs of that day).
 SEVERAL_NARROW_SUMS_AGAIN = (
     (24576, ROWS_AGAIN[0][1]),
+    (15360, Share(4096, 8, stages=1)),
+    (12289, Share(2048, 8, stages=1)),
     (12288, Share(4096, 8, stages=1)),
     *ROWS_AGAIN[2:],
 )

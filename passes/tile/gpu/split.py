@@ -12,7 +12,12 @@ from girih.dialects.dims import ceildiv, maximum
 from girih.dialects.traits import REDUCES
 from girih.passes.tile.domain import Store, reachable
 from girih.passes.tile.gpu import policy
-from girih.passes.tile.gpu.one_pass import DEVIATIONS, EXPONENTIALS, is_online
+from girih.passes.tile.gpu.one_pass import (
+    DEVIATIONS,
+    EXPONENTIALS,
+    is_online,
+    rounds,
+)
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import (
@@ -38,6 +43,18 @@ LEAST_STEPS = 2
 MAX_PARTS = 1024
 # Partial results in all: a workspace of some megabytes.
 MAX_PARTIALS = 1 << 20
+# Rows that are read again, as a norm's, take three launches in parts. Those of fewer
+# bytes stay whole from a share of the processors on. Layer norm in f16 (H200,
+# 2026-11-28) of 32 x 40960 6.4 us, in parts 10.8, of 64 x 40960 6.5 (13.8), of 128 x
+# 40960 8.4 (19.4), of 128 x 131072 27.3 (38.9); group norm and SiLU in f16 of 1 x 320 x
+# 64 x 64 9.9 (11.0), of 2 x 320 x 64 x 64 9.6 (12.9), of 3 x 256 x 56 x 56 10.2 (13.3).
+# In parts are faster: layer norm of 32 x 131072 14.4 us, whole 15.6, softmax in f32 of
+# 64 x 40960 14.0 (15.4), of 32 x 131072 17.3 (26.3); group norm of 4 x 256 x 112 x 112,
+# whose rows leave much of a block outside, 35.9 (56.4).
+WHOLE_BYTES = 98304
+OF_PROCESSORS = 5
+LARGE_WHOLE_BYTES = 294912
+OF_MOST_PROCESSORS = (3, 4)
 # Stands for a symbolic size where the largest coordinate is looked for.
 GUESSED_SIZE = 1 << 20
 
@@ -49,7 +66,40 @@ def should_split_blocks(grid: BlockGrid, subject: Subject) -> bool:
     programs = product(axis.programs for axis in grid.axes)
     if not isinstance(programs, int) or programs >= subject.options.processors:
         return False
+    if _stays_whole(grid, subject, programs):
+        return False
     return _limit(grid, subject) > 1 and _parts(_cut(grid, subject)) >= LEAST_PARTS
+
+
+def _stays_whole(grid: BlockGrid, subject: Subject, programs: int) -> bool:
+    """Whether rows that are read again are so short that launches would cost more."""
+    is_of_rows = bool(grid.blocks) and grid.blocks[-1].coordinate in grid.reduced
+    reduced = frozenset(grid.reduced)
+    writes = any(reduced <= store.coordinates for store in subject.formula.stores)
+    reads_again = rounds(subject.formula, subject.reductions) > 1
+    if not (is_of_rows and writes and reads_again):
+        return False
+    read = _bytes_of_row(grid, subject)
+    processors = subject.options.processors
+    if read <= WHOLE_BYTES:
+        return programs * OF_PROCESSORS >= processors
+    share, whole = OF_MOST_PROCESSORS
+    is_one_dim = len(grid.reduced) == 1
+    are_most = programs * whole >= share * processors
+    return is_one_dim and are_most and read <= LARGE_WHOLE_BYTES
+
+
+def _bytes_of_row(grid: BlockGrid, subject: Subject) -> int:
+    """Bytes that a program's own rows have; more than any where nobody knows."""
+    sizes = [known(c.size, GUESSED_SIZE) for c in grid.reduced]
+    reduced, own = frozenset(grid.reduced), frozenset(_parallel(grid))
+    buffers = {
+        load.buffer
+        for load in subject.loads
+        if reduced <= load.coordinates and own & load.coordinates
+    }
+    one = sum(subject.source.buffers[number].element.bytes for number in buffers)
+    return product(sizes) * one
 
 
 def split_blocks(

@@ -66,7 +66,7 @@
   "tile.write"(%2, %y) : (tensor<2048x128xbf16>, !tile.buffer<bf16, [2048, 128], [128, 1]>) -> ()
 }) {domain = [2048, 128], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "few_narrow_rows", symbols = []} : () -> ()
 
-// Several sums of rows below 12288 are walked in smaller blocks.
+// Several sums of rows below 15360 are walked in smaller blocks.
 // CHECK-LABEL: "tile.kernel"
 // CHECK: schedule = "rows: {{.*}}, blocks of 2048 along d1 of 9216 in a loop, 8 warps of 8 elements{{.*}}", sym_name = "two_sums_below"
 "tile.kernel"() ({
@@ -79,3 +79,96 @@
   %5 = "graph.mul"(%4, %3) : (tensor<4096x9216xf16>, tensor<4096x1xf16>) -> tensor<4096x9216xf16>
   "tile.write"(%5, %y) : (tensor<4096x9216xf16>, !tile.buffer<f16, [4096, 9216], [9216, 1]>) -> ()
 }) {domain = [4096, 9216], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "two_sums_below", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, blocks of 2048 along d1 of 13056 in a loop, 8 warps of 8 elements{{.*}}", sym_name = "two_sums_of_13056"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 13056], [13056, 1]>, %y: !tile.buffer<f16, [4096, 13056], [13056, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 13056], [13056, 1]>) -> tensor<4096x13056xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x13056xf16>) -> tensor<4096x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<4096x13056xf16>, tensor<4096x13056xf16>) -> tensor<4096x13056xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<4096x13056xf16>) -> tensor<4096x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<4096x13056xf16>, tensor<4096x1xf16>) -> tensor<4096x13056xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<4096x13056xf16>, tensor<4096x1xf16>) -> tensor<4096x13056xf16>
+  "tile.write"(%5, %y) : (tensor<4096x13056xf16>, !tile.buffer<f16, [4096, 13056], [13056, 1]>) -> ()
+}) {domain = [4096, 13056], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "two_sums_of_13056", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{.*}}, blocks of 4096 along d1 of 12288 in a loop, 16 warps of 8 elements{{.*}}", sym_name = "two_sums_of_12288"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [4096, 12288], [12288, 1]>, %y: !tile.buffer<f16, [4096, 12288], [12288, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [4096, 12288], [12288, 1]>) -> tensor<4096x12288xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<4096x12288xf16>) -> tensor<4096x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<4096x12288xf16>, tensor<4096x12288xf16>) -> tensor<4096x12288xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<4096x12288xf16>) -> tensor<4096x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<4096x12288xf16>, tensor<4096x1xf16>) -> tensor<4096x12288xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<4096x12288xf16>, tensor<4096x1xf16>) -> tensor<4096x12288xf16>
+  "tile.write"(%5, %y) : (tensor<4096x12288xf16>, !tile.buffer<f16, [4096, 12288], [12288, 1]>) -> ()
+}) {domain = [4096, 12288], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "two_sums_of_12288", symbols = []} : () -> ()
+
+// Short rows that are read again stay whole, longer ones where there are nearly as many
+// as processors.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{[^,]*}}, 2 passes, {{.*}}", sym_name = "whole"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [32, 40960], [40960, 1]>, %y: !tile.buffer<f16, [32, 40960], [40960, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [32, 40960], [40960, 1]>) -> tensor<32x40960xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<32x40960xf16>) -> tensor<32x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<32x40960xf16>, tensor<32x40960xf16>) -> tensor<32x40960xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<32x40960xf16>) -> tensor<32x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<32x40960xf16>, tensor<32x1xf16>) -> tensor<32x40960xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<32x40960xf16>, tensor<32x1xf16>) -> tensor<32x40960xf16>
+  "tile.write"(%5, %y) : (tensor<32x40960xf16>, !tile.buffer<f16, [32, 40960], [40960, 1]>) -> ()
+}) {domain = [32, 40960], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "whole", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "rows: {{[^,]*}}, 2 passes, {{.*}}", sym_name = "whole_of_many"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [128, 131072], [131072, 1]>, %y: !tile.buffer<f16, [128, 131072], [131072, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [128, 131072], [131072, 1]>) -> tensor<128x131072xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<128x131072xf16>) -> tensor<128x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<128x131072xf16>, tensor<128x131072xf16>) -> tensor<128x131072xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<128x131072xf16>) -> tensor<128x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<128x131072xf16>, tensor<128x1xf16>) -> tensor<128x131072xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<128x131072xf16>, tensor<128x1xf16>) -> tensor<128x131072xf16>
+  "tile.write"(%5, %y) : (tensor<128x131072xf16>, !tile.buffer<f16, [128, 131072], [131072, 1]>) -> ()
+}) {domain = [128, 131072], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "whole_of_many", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "split rows: {{.*}}", sym_name = "parts_of_few"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [64, 131072], [131072, 1]>, %y: !tile.buffer<f16, [64, 131072], [131072, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [64, 131072], [131072, 1]>) -> tensor<64x131072xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<64x131072xf16>) -> tensor<64x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<64x131072xf16>, tensor<64x131072xf16>) -> tensor<64x131072xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<64x131072xf16>) -> tensor<64x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<64x131072xf16>, tensor<64x1xf16>) -> tensor<64x131072xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<64x131072xf16>, tensor<64x1xf16>) -> tensor<64x131072xf16>
+  "tile.write"(%5, %y) : (tensor<64x131072xf16>, !tile.buffer<f16, [64, 131072], [131072, 1]>) -> ()
+}) {domain = [64, 131072], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_few", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "split rows: {{.*}}", sym_name = "parts_of_very_few"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [16, 40960], [40960, 1]>, %y: !tile.buffer<f16, [16, 40960], [40960, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [16, 40960], [40960, 1]>) -> tensor<16x40960xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<16x40960xf16>) -> tensor<16x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<16x40960xf16>, tensor<16x40960xf16>) -> tensor<16x40960xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<16x40960xf16>) -> tensor<16x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<16x40960xf16>, tensor<16x1xf16>) -> tensor<16x40960xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<16x40960xf16>, tensor<16x1xf16>) -> tensor<16x40960xf16>
+  "tile.write"(%5, %y) : (tensor<16x40960xf16>, !tile.buffer<f16, [16, 40960], [40960, 1]>) -> ()
+}) {domain = [16, 40960], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_very_few", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "split rows: {{.*}}", sym_name = "parts_of_long"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f16, [128, 262144], [262144, 1]>, %y: !tile.buffer<f16, [128, 262144], [262144, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f16, [128, 262144], [262144, 1]>) -> tensor<128x262144xf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 1>} : (tensor<128x262144xf16>) -> tensor<128x1xf16>
+  %2 = "graph.mul"(%0, %0) : (tensor<128x262144xf16>, tensor<128x262144xf16>) -> tensor<128x262144xf16>
+  %3 = "graph.reduce_sum"(%2) {dims = array<i64: 1>} : (tensor<128x262144xf16>) -> tensor<128x1xf16>
+  %4 = "graph.sub"(%0, %1) : (tensor<128x262144xf16>, tensor<128x1xf16>) -> tensor<128x262144xf16>
+  %5 = "graph.mul"(%4, %3) : (tensor<128x262144xf16>, tensor<128x1xf16>) -> tensor<128x262144xf16>
+  "tile.write"(%5, %y) : (tensor<128x262144xf16>, !tile.buffer<f16, [128, 262144], [262144, 1]>) -> ()
+}) {domain = [128, 262144], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_long", symbols = []} : () -> ()
