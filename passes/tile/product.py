@@ -68,6 +68,7 @@ class ProductGrid(Grid):
         sums: the private buffer for the sums of a block, from which a loop over rows
             goes on; None where what follows stands behind the sums at once.
         is_by_lanes: rows' factors vary along the lanes, too.
+        repeats: coordinates that a program walks along with each panel.
         ahead: what is fetched before its columns are due; None where nothing is.
         beside: what is read with the sums of a block, and fetched before they are.
     """
@@ -80,6 +81,7 @@ class ProductGrid(Grid):
     panels: tuple["Panel | None", ...]
     sums: Local | None
     is_by_lanes: bool = False
+    repeats: tuple[Coordinate, ...] = ()
     ahead: Ahead | None = None
     beside: tuple[LoadNode, ...] = ()
 

@@ -4,21 +4,27 @@ Both factors vary along the lanes, which are the channels. A block of neighbouri
 results shares the vectors of weights, and its sums stay in registers.
 """
 
-from girih.passes.tile.choose import split_passes, spread
+from girih.passes.tile.choose import split_passes
 from girih.passes.tile.contraction import Contraction, contraction_of
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import LoadNode, Node
-from girih.passes.tile.plan import Local, SchedulePlan
+from girih.passes.tile.plan import Axis, Local, SchedulePlan
 from girih.passes.tile.product import Panel, ProductGrid, place_in_panel, reach
 from girih.passes.tile.sizes import is_constant, product
 from girih.passes.tile.subject import Subject
 
-# Vectors of results that a block has, and of channels among them.
-_SUMS = 16
-_MOST_VECTORS = 5
+# Sums that a block has in registers, of which there are 32 of 512 bits, else 16. One
+# register is for the weights, and some for rows that are combined with the sums.
+_SUMS, _FEWER_SUMS = 16, 14
+_LINE_BYTES = 64
+# Images whose lines are longer are read by whole lines of the cache: what is left of a
+# line has gone from the first-level cache when its turn comes (Zen 4, 2026-11-29).
+_LONG_LINE = 64
 # Sums over fewer elements are as fast one by one.
 _LEAST_WINDOW = 4
 _LARGEST_WINDOW = 256
+# Programs of a grid, so that several threads have something to do.
+_PROGRAMS = 16
 
 
 def choose_window_sums(subject: Subject) -> SchedulePlan | None:
@@ -71,12 +77,14 @@ def _grid(
     passes, final = split_passes(formula, subject.reductions, formula.reduced)
     outside = tuple(c for c in formula.parallel if c not in (rows, lanes))
     work = product(c.size for c in found.depth) * rows.size * lanes.size
-    vectors = _vectors(-(-lanes.size // width))
+    is_long = rows.size >= _LONG_LINE
+    vectors = max(_LINE_BYTES // 4 // width, 1) if is_long or width < 8 else 1
+    most = _SUMS if options.vector_bits >= 512 else _FEWER_SUMS
     panel = _panel(subject, found, lanes, vectors * width)
-    axes, loops = spread(outside, None, width, work, options)
+    axes, repeats = _spread(subject, found, outside, lanes, vectors * width, work)
     return ProductGrid(
         axes=axes,
-        loops=loops,
+        loops=(),
         reduced=formula.reduced,
         lanes=lanes,
         width=width,
@@ -87,19 +95,51 @@ def _grid(
         work=work * product(c.size for c in outside),
         products=found.products,
         rows=rows,
-        block=min(_SUMS // vectors, rows.size),
+        block=_block(rows.size, most // vectors),
         vectors=vectors,
         is_masked=lanes.size % width != 0,
         panels=(panel,),
         sums=None,
         is_by_lanes=True,
+        repeats=repeats,
     )
 
 
-def _vectors(length: int) -> int:
-    """Vectors of a block's row: those that leave the fewest lanes idle."""
-    most = min(_MOST_VECTORS, length)
-    return min(range(most, 0, -1), key=lambda count: -(-length // count) * count)
+def _block(rows: int, most: int) -> int:
+    """Rows of a block: blocks of one size, as far as that goes."""
+    return -(-rows // -(-rows // most))
+
+
+def _spread(
+    subject: Subject,
+    found: Contraction,
+    outside: tuple[Coordinate, ...],
+    lanes: Coordinate,
+    panel: int,
+    work: int,
+) -> tuple[tuple[Axis, ...], tuple[Coordinate, ...]]:
+    """The axes of the grid, and what a program walks along with each panel.
+
+    The panels of a program read the same lines of images one after the other, which
+    stay in the second-level cache, and their weights in the first-level one.
+    """
+    options = subject.options
+    if not outside:
+        return (), ()
+    *others, walked = outside
+    (each,) = found.products
+    loads = _loads(each.a)
+    line = max(abs(n.offset.coefficient(walked)) * n.element.bytes for n in loads)
+    most = max(options.l2_bytes // 2 // max(line, 1), 1)
+    least = -(-options.parallel_grain // max(work, 1))
+    chunk = _block(walked.size, min(max(most, least), walked.size))
+    axes = [*map(Axis, others), Axis(walked, chunk)]
+    count = product(c.size for c in others) * -(-walked.size // chunk)
+    panels = -(-lanes.size // panel)
+    groups = min(-(-_PROGRAMS // count), panels)
+    if groups > 1:
+        axes.append(Axis(lanes, -(-panels // groups) * panel))
+    return tuple(axes), (walked,)
 
 
 def _panel(

@@ -82,7 +82,7 @@ class ProductProgram(Program):
             mask = None if rest == width else self._first_lanes(rest)
             vectors.append(_Vector(self._plus(start, number * width), mask))
         self._copy_panels(vectors)
-        self._rows(vectors)
+        self._loops(self.grid.repeats, lambda: self._rows(vectors))
 
     def _masked_panel(self, start: ir.Value) -> None:
         """As ``_panel``, where any panel may be the last one."""
@@ -98,7 +98,7 @@ class ProductProgram(Program):
             mask = b.compare_ints("slt", numbers, b.splat(rest, "i64"))
             vectors.append(_Vector(self._plus(start, number * width), mask))
         self._copy_panels(vectors)
-        self._rows(vectors)
+        self._loops(self.grid.repeats, lambda: self._rows(vectors))
 
     def _copy_panels(self, vectors: Sequence[_Vector]) -> None:
         """Copies operands' columns to private buffers, where the plan says so."""
