@@ -115,6 +115,13 @@ TEST_LONG = Variable(
     "With `1` the tests run everything that they otherwise take samples of.",
     is_for_tests=True,
 )
+TEST_SAMPLE = Variable(
+    "GIRIH_TEST_SAMPLE",
+    "`0`",
+    "With `1` pytest runs a part of the parameters of tests that have dozens, as "
+    "`make test` does.",
+    is_for_tests=True,
+)
 TEST_DEVICE = Variable(
     "GIRIH_TEST_DEVICE",
     "`cpu`",
@@ -136,6 +143,7 @@ VARIABLES = (
     WORKSPACE,
     TEST_DEVICE,
     TEST_LONG,
+    TEST_SAMPLE,
 )
 
 

@@ -52,7 +52,7 @@ from girih.passes.convolution_errors import overruns_channels_last
 from girih.passes.graph_builder import GraphBuilder, has_one_use
 from girih.passes.panels import LARGE, PanelOptions, as_matrix, columns_of, in_panels
 from girih.passes.registry import register_pass
-from girih.passes.write_out_convolutions import is_of_channels, is_of_pixels
+from girih.passes.write_out_convolutions import is_of_channels, is_of_few, is_of_pixels
 
 _PACK = "mkldnn._reorder_convolution_weight.default"
 _CALL = "mkldnn._convolution_pointwise.default"
@@ -108,16 +108,22 @@ def _pack_in(function: ir.OpView, options: PanelOptions) -> None:
         return
     block, constants = function.regions[0].blocks[0], constant_values(function)
     found = [op for op in block.operations if _is_packed(op, constants)]
-    own = [op for op in block.operations if is_of_pixels(op) or is_of_channels(op)]
+    own = [op for op in block.operations if _is_own(op)]
     for op in own if found or any(map(is_of_channels, own)) else ():
         if "operand_strides" not in op.attributes:
             choose_layouts(op, turn_weight=False)
-        if op.weight in constants and _has_channels_innermost(op):
+        is_turned = op.weight in constants and not is_of_few(op)
+        if is_turned and _has_channels_innermost(op):
             _turn_weight(op, options)
     for op in found:
         _pack(op)
     for op in list(block.operations) if found else ():
         choose_pooled_layouts(op, ("f32",))
+
+
+def _is_own(op: ir.OpView) -> bool:
+    """Whether an op becomes a kernel."""
+    return is_of_pixels(op) or is_of_channels(op) or is_of_few(op)
 
 
 def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
@@ -129,7 +135,7 @@ def _is_packed(op: ir.OpView, constants: set[ir.Value]) -> bool:
         return False
     if "operand_strides" in op.attributes and not _has_channels_innermost(op):
         return False
-    if is_of_pixels(op) or is_of_channels(op):
+    if _is_own(op):
         return False
     weight = ty.shape_of(op.weight.type)
     if any(isinstance(size, Dim) for size in (*op.padding, *weight)) or 0 in weight:

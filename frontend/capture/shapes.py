@@ -201,15 +201,17 @@ def _wants_numbers(error: Exception) -> bool:
 
 
 def _refuse_mark(text: str, allowed: str, place: SourceLocation | None = None) -> None:
+    others = "remove the mark, or use maybe_mark_dynamic."
+    if allowed.startswith("sizes from"):
+        hint = f"Bound the size by max= of mark_dynamic or Dim, {others}"
+    else:
+        hint = f"Mark also the other tensors that have this size, {others}"
     unsupported(
         kind=MARK_VIOLATED,
         context=text,
         explanation="The size is marked as dynamic, but the captured program is right "
         f"only for {allowed}.",
-        hints=(
-            "Mark also the other tensors that have this size, remove the mark, or "
-            "use maybe_mark_dynamic.",
-        ),
+        hints=(hint,),
         location=place,
     )
 

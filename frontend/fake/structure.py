@@ -337,23 +337,41 @@ for _name, _view in (
     shape_rule(_name)(_put_into_view(_view))
 
 
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def _dtype_of_statistics(input, weight, bias) -> torch.dtype | None:
+    """That of means and deviations; None where PyTorch's own rule has to say it.
+
+    Parameters of float32 may stand with 16-bit elements, as autocast has them.
+    """
+    if _same_dtype(input, weight, bias):
+        return input.dtype
+    given = {x.dtype for x in (weight, bias) if x is not None}
+    if input.device.type == "cpu" and input.dtype in _HALVES:
+        return torch.float32 if given == {torch.float32} else None
+    return None
+
+
 @shape_rule("native_layer_norm")
 def _layer_norm(input, normalized_shape, weight, bias, eps):
     rank = input.dim() - len(normalized_shape)
     size = tuple(input.size())
     if rank < 0 or size[rank:] != tuple(normalized_shape):
         return NotImplemented
-    if not _same_dtype(input, weight, bias):
+    dtype = _dtype_of_statistics(input, weight, bias)
+    if dtype is None:
         return NotImplemented
-    statistics = Result(size[:rank] + (1,) * len(normalized_shape), input.dtype)
+    statistics = Result(size[:rank] + (1,) * len(normalized_shape), dtype)
     return Result(size, input.dtype), statistics, statistics
 
 
 @shape_rule("native_group_norm")
 def _group_norm(input, weight, bias, N, C, HxW, group, eps):
-    if C % group or not _same_dtype(input, weight, bias):
+    dtype = _dtype_of_statistics(input, weight, bias)
+    if C % group or dtype is None:
         return NotImplemented
-    size, statistics = tuple(input.size()), Result((N, group), input.dtype)
+    size, statistics = tuple(input.size()), Result((N, group), dtype)
     normed = Result(size, input.dtype, suggested_strides(input, size))
     return normed, statistics, statistics
 

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import torch
 
-from girih.frontend.fake.layout import is_row_by_row, suggested_strides
+from girih.frontend.fake.layout import (
+    is_contiguous,
+    is_row_by_row,
+    suggested_strides,
+)
 from girih.frontend.fake.rules import Result, shape_rule
 
 
@@ -38,7 +42,8 @@ def _convolution(
     spatial = input.dim() - 2
     if spatial < 1 or weight.dim() != input.dim() or input.dtype != weight.dtype:
         return NotImplemented
-    if not is_row_by_row(input) or not is_row_by_row(weight):
+    is_by_row = is_row_by_row(input) and is_row_by_row(weight)
+    if not is_by_row and not _has_innermost_channels(input):
         return NotImplemented
     lists = (stride, padding, dilation, output_padding)
     if any(len(values) not in (1, spatial) for values in lists):
@@ -62,7 +67,17 @@ def _convolution(
             + 1
             for n in range(spatial)
         ]
-    return _result(input, (size[0], channels), sizes, input.dtype)
+    made = _result(input, (size[0], channels), sizes, input.dtype)
+    if is_by_row or made is NotImplemented:
+        return made
+    return made._replace(stride=suggested_strides(input, made.size))
+
+
+def _has_innermost_channels(images: torch.Tensor) -> bool:
+    """Whether images of the CPU lie with their channels innermost, and no other way."""
+    if images.dim() != 4 or images.device.type != "cpu" or is_contiguous(images):
+        return False
+    return suggested_strides(images, tuple(images.size())) is not None
 
 
 @shape_rule("convolution_backward")
@@ -79,7 +94,7 @@ def _convolution_backward(
     groups,
     output_mask,
 ):
-    """Gradients lie row by row, as their tensors do.
+    """Gradients lie as images do, row by row or with the channels innermost.
 
     PyTorch's own rule asks which library computes them, and so whether a symbolic
     number of images is below 16.
@@ -92,11 +107,30 @@ def _convolution_backward(
         one != two for one, two in zip(grad_output.size(), made.size, strict=True)
     ):
         return NotImplemented
+    strides: tuple = (None, None, None)
+    if made.stride is not None:
+        innermost = [suggested_strides(input, t.size()) for t in (input, weight)]
+        strides = (innermost[0], _keeps_rows(input, weight) or innermost[1], None)
     sizes = (input.size(), weight.size(), (made.size[1],))
     return tuple(
-        Result(tuple(size), input.dtype) if wanted else None
-        for size, wanted in zip(sizes, output_mask, strict=True)
+        Result(tuple(size), input.dtype, stride) if wanted else None
+        for size, stride, wanted in zip(sizes, strides, output_mask, strict=True)
     )
+
+
+def _keeps_rows(input: torch.Tensor, weight: torch.Tensor) -> tuple | None:
+    """The strides of a weight whose gradient lies as the weight does, in rows.
+
+    With one channel or one pixel it lies both ways, and some kernels leave it so.
+    """
+    size = weight.size()
+    is_point = all(each == 1 for each in size[2:])
+    if not is_contiguous(weight) or not (is_point or size[1] == 1):
+        return None
+    if input.dtype == torch.float64:
+        return tuple(weight.stride())
+    is_alone = input.dtype == torch.float32 and is_point and input.size(0) == 1
+    return tuple(weight.stride()) if is_alone else None
 
 
 def _convolved(size, kernel, stride, padding, dilation, output_padding=0):

@@ -181,6 +181,8 @@ class _Translation:
         self, name: str, destination: int, items: Sequence, names: Sequence[str]
     ) -> None:
         """A call of an operator; its results are what the next instruction takes."""
+        if name in torch_entry.OWN:
+            raise NotInC(name.removesuffix(".default"))
         operands = operands_of(name, items, names, self)
         schema = torch_entry.overload(name)._schema
         texts = self.text(schema.name), self.text(schema.overload_name)

@@ -252,6 +252,10 @@ def _is_symbolic(name: str, dim: int, size: Any, now: int) -> bool:
         if size != now:
             raise ValueError(f"{text} is {now}, and not {size}")
         return False
+    if type(size).__name__ == "_DimHint":
+        if size.type.name == "STATIC":
+            return False
+        raise TypeError(f"{text} must be a torch.export.Dim with a name, got {size}")
     if hasattr(size, "root") or not hasattr(size, "min"):
         raise TypeError(
             f"{text} must be a torch.export.Dim with a name, a number or None, got "

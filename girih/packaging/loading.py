@@ -62,7 +62,7 @@ class EntryPoint:
         given = [
             value if number is None else leaves[number] for number, value in self._given
         ]
-        results = self._program(*given)
+        results = _without_grad(self._program, given)
         sources = {"result": results, "input": leaves}
         values = [
             sources[kind][value] if kind in sources else value
@@ -188,6 +188,17 @@ class Package:
 
     def __repr__(self) -> str:
         return f"<girih package {self.manifest['name']} of {self.path}>"
+
+
+def _without_grad(program: Callable, given: Sequence[Any]) -> Sequence[Any]:
+    """Runs a program as it was compiled: some operators return more in grad mode."""
+    if not torch.is_grad_enabled():
+        return program(*given)
+    torch._C._set_grad_enabled(False)
+    try:
+        return program(*given)
+    finally:
+        torch._C._set_grad_enabled(True)
 
 
 def check_name(name: Any) -> None:

@@ -161,10 +161,33 @@ class Signature:
         args, kwargs = self._as_packaged(args, dict(kwargs))
         leaves, other = pytree.tree_flatten((args, kwargs))
         if other != self.tree:
-            names = ", ".join(leaf.name for leaf in self.leaves)
-            what = f"expected arguments structured as {self.tree}\n  ({names}), got"
-            raise self._refused(TypeError, f"{what} {tree}")
+            raise self._refused(TypeError, self._difference(args, kwargs))
         return leaves
+
+    def _difference(self, args: Sequence, kwargs: Mapping) -> str:
+        """What is wrong with the arguments of a call, as Python says it."""
+        positional, named = (self.tree.child(n) for n in range(2))
+        names = [*self.parameters, *(named.context or ())]
+        given = [*self.parameters[: len(args)], *kwargs]
+        extra = len(args) > positional.num_children
+        missing = [name for name in names if name not in given]
+        if missing and not extra:
+            return f"missing arguments: {', '.join(missing)}"
+        if unknown := [name for name in kwargs if name not in names]:
+            return f"unexpected arguments: {', '.join(unknown)}"
+        if extra:
+            count = positional.num_children
+            return f"expected {count} arguments by position, got {len(args)}"
+        wanted = {
+            **{self.parameters[n]: positional.child(n) for n in range(len(args))},
+            **dict(zip(named.context or (), named.children(), strict=True)),
+        }
+        values = {**dict(zip(self.parameters, args, strict=True)), **kwargs}
+        for name, value in values.items():
+            if pytree.tree_structure(value) != wanted[name]:
+                given_as = _nested(pytree.tree_structure(value))
+                return f"{name} must be {_nested(wanted[name])}, got {given_as}"
+        raise AssertionError("the arguments are as they should be")
 
     def _as_packaged(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Arguments by position and by name, as they were when it was made."""
@@ -293,6 +316,24 @@ def device_of(entry: Mapping, gpu: torch.device | None) -> torch.device:
     if name != ON_GPU or gpu is None:
         raise ValueError(f"there is no device {name!r}")
     return gpu
+
+
+def _nested(tree: pytree.TreeSpec) -> str:
+    """How values are nested: ``a tuple of 2: (*, [*, *])``."""
+
+    def text(each: pytree.TreeSpec) -> str:
+        if each.is_leaf():
+            return "*"
+        inner = [text(child) for child in each.children()]
+        if each.type is dict:
+            pairs = zip(each.context, inner, strict=True)
+            return "{" + ", ".join(f"{key!r}: {child}" for key, child in pairs) + "}"
+        left, right = {tuple: "()", list: "[]"}.get(
+            each.type, (f"{each.type.__name__}(", ")")
+        )
+        return f"{left}{', '.join(inner)}{right}"
+
+    return "one value" if tree.is_leaf() else f"nested as {text(tree)}"
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -1,7 +1,9 @@
-"""The schedule of sums over windows on a CPU: convolutions of each channel by itself.
+"""The schedule of sums over windows on a CPU.
 
-Both factors vary along the lanes, which are the channels. A block of neighbouring
-results shares the vectors of weights, and its sums stay in registers.
+A block of neighbouring results shares the vectors of weights, and its sums stay in
+registers. The lanes are channels: of a convolution of each channel by itself both
+factors vary along them. Of one of few channels, such as the colors of a picture, the
+weights alone do, and elements of the images are in all lanes.
 """
 
 from girih.passes.tile.choose import split_passes
@@ -15,7 +17,7 @@ from girih.passes.tile.subject import Subject
 
 # Sums that a block has in registers, of which there are 32 of 512 bits, else 16. One
 # register is for the weights, and some for rows that are combined with the sums.
-_SUMS, _FEWER_SUMS = 16, 14
+_SUMS, _MOST_SUMS, _FEWER_SUMS = 16, 28, 14
 _LINE_BYTES = 64
 # Images whose lines are longer are read by whole lines of the cache: what is left of a
 # line has gone from the first-level cache when its turn comes (Zen 4, 2026-11-29).
@@ -32,9 +34,12 @@ def choose_window_sums(subject: Subject) -> SchedulePlan | None:
     found = contraction_of(subject)
     if found is None or len(found.products) != 1:
         return None
-    if not found.rows:
+    is_of_channels = not found.columns
+    if is_of_channels and not found.rows:
         found = found.turned()
-    lanes = _lanes(subject, found)
+    if not is_of_channels and len(found.columns) != 1:
+        found = found.turned()
+    lanes = (_lanes if is_of_channels else _lanes_of_few)(subject, found)
     sizes = [c.size for c in subject.formula.parallel + found.depth]
     if lanes is None or not all(isinstance(size, int) for size in sizes):
         return None
@@ -65,6 +70,21 @@ def _lanes(subject: Subject, found: Contraction) -> Coordinate | None:
     return lanes if alike and _loads(each.a) else None
 
 
+def _lanes_of_few(subject: Subject, found: Contraction) -> Coordinate | None:
+    """The coordinate of the weights along which results are contiguous."""
+    if found.batch or len(found.columns) != 1 or not found.rows:
+        return None
+    (lanes,) = found.columns
+    alike = all(
+        is_constant(store.offset.coefficient(lanes), 1)
+        for store in subject.formula.stores
+    )
+    is_window = len(found.depth) > 1 and len(found.rows) > 1
+    # What is computed for each element of a window would be computed for each result.
+    is_loaded = all(isinstance(each.a, LoadNode) for each in found.products)
+    return lanes if alike and is_window and is_loaded else None
+
+
 def _loads(node: Node) -> list[LoadNode]:
     return [each for each in reach(node) if isinstance(each, LoadNode)]
 
@@ -80,6 +100,9 @@ def _grid(
     is_long = rows.size >= _LONG_LINE
     vectors = max(_LINE_BYTES // 4 // width, 1) if is_long or width < 8 else 1
     most = _SUMS if options.vector_bits >= 512 else _FEWER_SUMS
+    if found.columns:  # an element of an image is for two vectors of results
+        vectors = min(2, -(-lanes.size // width))
+        most = _MOST_SUMS if options.vector_bits >= 512 else _FEWER_SUMS
     panel = _panel(subject, found, lanes, vectors * width)
     axes, repeats = _spread(subject, found, outside, lanes, vectors * width, work)
     return ProductGrid(
@@ -100,7 +123,7 @@ def _grid(
         is_masked=lanes.size % width != 0,
         panels=(panel,),
         sums=None,
-        is_by_lanes=True,
+        is_by_lanes=not found.columns,
         repeats=repeats,
     )
 

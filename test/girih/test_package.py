@@ -1,5 +1,6 @@
 """Packages give what ``girih.compile`` gives, and refuse all else."""
 
+import re
 import threading
 from dataclasses import dataclass
 
@@ -95,8 +96,16 @@ def test_arguments_by_name_and_defaults(tmp_path):
     wanted = loaded(ids, mask=mask)
     check_equal(loaded(ids, mask), wanted)
     check_equal(loaded(mask=mask, ids=ids), wanted)
-    with pytest.raises(TypeError, match="expected arguments structured as"):
-        loaded(ids)
+    for args, kwargs, text in (
+        ((ids,), {}, "missing arguments: mask"),
+        ((), {"mask": mask}, "missing arguments: ids"),
+        ((ids, mask), {"zzz": 1}, "unexpected arguments: zzz"),
+        ((ids, mask, mask), {}, "expected 1 arguments by position, got 3"),
+        (([ids],), {"mask": mask}, "ids must be one value, got nested as"),
+        ((ids,), {"mask": {"a": mask}}, "mask must be one value, got nested as"),
+    ):
+        with pytest.raises(TypeError, match=re.escape(text)):
+            loaded(*args, **kwargs)
 
 
 @dataclass
@@ -317,7 +326,11 @@ BAD_ARGUMENTS = {
     ),
     "device": (lambda: (torch.ones(3, 4, device="meta"), 3), TypeError, "on the cpu"),
     "sparse": (lambda: (torch.ones(3, 4).to_sparse(), 3), TypeError, "must be strided"),
-    "type": (lambda: ([1, 2], 3), TypeError, "expected arguments structured as"),
+    "type": (
+        lambda: ([1, 2], 3),
+        TypeError,
+        "x must be one value, got nested",
+    ),
     "number": (
         lambda: (torch.ones(3, 4), 4),
         ValueError,

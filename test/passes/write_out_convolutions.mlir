@@ -49,6 +49,18 @@ func.func @channels(%x: tensor<1x8x5x6xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<
   return %0 : tensor<1x8x3x6xf32>
 }
 
+// Of few channels, with the results' innermost: sums over windows of all channels.
+// CHECK-LABEL: func.func @few
+// CHECK: [[PADDED:%.+]] = "graph.extern"(%arg0) {args = [{operand = 0 : i64}, [1, 1, 1, 1], 0.000000e+00], {{.*}}op = "aten.constant_pad_nd.default"}
+// CHECK: "graph.window"([[PADDED]]) {dim = 2 : i64, step = 2 : i64}
+// CHECK: [[WINDOWS:%.+]] = "graph.window"({{.*}}) {dim = 3 : i64, step = 2 : i64} : {{.*}} -> tensor<1x3x8x9x3x3xf32>
+// CHECK: "graph.reduce_sum"({{.*}}) {dims = array<i64: 3, 4, 5>}
+// CHECK: "graph.permute"({{.*}}) {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x8x9x16xf32>) -> tensor<1x16x8x9xf32>
+func.func @few(%x: tensor<1x3x16x18xf32>, %w: tensor<16x3x3x3xf32>) -> tensor<1x16x8x9xf32> {
+  %0 = "graph.convolution"(%x, %w) {stride = array<i64: 2, 2>, padding = [1, 1], dilation = array<i64: 1, 1>, transposed = false, output_padding = [0, 0], groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0>, operand_strides = [[864, 1, 54, 3], [27, 9, 3, 1]], strides = [[1152, 1, 144, 16]]} : (tensor<1x3x16x18xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x8x9xf32>
+  return %0 : tensor<1x16x8x9xf32>
+}
+
 // Larger windows, groups, padding and other dims stay convolutions.
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-3: "graph.convolution"

@@ -411,7 +411,7 @@ def test_every_rule_is_tried(monkeypatch):
 RARELY_MET = set(
     """_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention
     _scaled_dot_product_flash_attention _native_batch_norm_legit_no_training
-    _reshape_copy _safe_softmax bernoulli.p
+    _reshape_copy _safe_softmax bernoulli.p convolution_backward
     conj_physical diagonal_scatter positive select_scatter slice_scatter add.Scalar
     sub.Scalar mul.Scalar div.Scalar_mode floor_divide.Scalar masked_fill.Tensor
     remainder.Scalar_Tensor bitwise_and.Scalar_Tensor bitwise_or.Scalar_Tensor
