@@ -34,10 +34,8 @@ def choose_window_sums(subject: Subject) -> SchedulePlan | None:
     found = contraction_of(subject)
     if found is None or len(found.products) != 1:
         return None
-    is_of_channels = not found.columns
-    if is_of_channels and not found.rows:
-        found = found.turned()
-    if not is_of_channels and len(found.columns) != 1:
+    is_of_channels = bool(found.batch)
+    if not found.rows or (not is_of_channels and len(found.columns) != 1):
         found = found.turned()
     lanes = (_lanes if is_of_channels else _lanes_of_few)(subject, found)
     sizes = [c.size for c in subject.formula.parallel + found.depth]
