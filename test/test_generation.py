@@ -101,6 +101,7 @@ def compiled(name, **settings):
     return model, captured
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name, cache", CASES)
 def test_no_compilation_after_the_second_token(name, cache):
     expected = generate(build(name), cache_implementation=cache)

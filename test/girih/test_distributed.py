@@ -67,6 +67,7 @@ def observed() -> dict | str:
     return json.loads(lines[-1]) if lines else done.stderr
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("entrance", ENTRANCES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_two_processes_compute_what_eager_computes(name, entrance):

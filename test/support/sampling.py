@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from zlib import crc32
 
-HALVED, THIRDED = 24, 96
-"""Of more parameters than this every second is tried, and every third."""
+SIZES = (12, 36, 144)
+"""Of more parameters than the first every second is tried, of more than the second
+every third, and so on."""
 
 
 def left_out(names: Iterable[str]) -> Iterator[str]:
@@ -25,5 +26,5 @@ def left_out(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         tests[name.partition("[")[0]].append(name)
     for members in tests.values():
-        parts = 1 + (len(members) > HALVED) + (len(members) > THIRDED)
+        parts = 1 + sum(len(members) > size for size in SIZES)
         yield from (name for name in members if crc32(name.encode()) % parts)

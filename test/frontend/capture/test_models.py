@@ -132,6 +132,7 @@ def assert_same_output(actual, expected):
             assert type(actual[name]) is type(value)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
 def test_in_one_graph(make):
     torch.manual_seed(0)
