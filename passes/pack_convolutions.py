@@ -54,7 +54,7 @@ from girih.passes.panels import LARGE, PanelOptions, as_matrix, columns_of, in_p
 from girih.passes.registry import register_pass
 from girih.passes.write_out_convolutions import is_of_channels, is_of_few, is_of_pixels
 
-_PACK = "mkldnn._reorder_convolution_weight.default"
+PACK = "mkldnn._reorder_convolution_weight.default"
 _CALL = "mkldnn._convolution_pointwise.default"
 _CALL_WITH_SUM = "mkldnn._convolution_pointwise.binary"
 
@@ -183,7 +183,7 @@ def _pack(op: ir.OpView) -> None:
         [[op.weight]],
         ty.shape_of(op.weight.type),
         op.x.type.element_type,
-        op=_PACK,
+        op=PACK,
         args=(OperandRef(0), *geometry, sizes),
     )
     end, other = _sum_after(op)

@@ -115,7 +115,8 @@ static bool read_entry(girih_package *package, const json_t *written, const json
              is_alone ? name : entry->name, package->container.path);
     if (!is_entry_name(entry->name) || program == NULL)
         return wrong_manifest(package, error, "there is code of other entry points");
-    return signature_read(entry, written, error) && code_read(entry, program, error);
+    return signature_read(entry, written, program, error) &&
+           code_read(entry, program, error);
 }
 
 static bool read_entries(girih_package *package, const json_t *target,

@@ -54,8 +54,10 @@ struct girih_package {
 /* Sets the error of a manifest that is wrong; returns false. */
 bool wrong_manifest(const girih_package *package, girih_error *error, const char *what);
 
-/* Reads how an entry point is called. `written` is what the manifest says of it. */
-bool signature_read(girih_entry *entry, const json_t *written, girih_error *error);
+/* Reads how an entry point is called. `written` is what the manifest says of it, and
+ * `program` what it says of its program. */
+bool signature_read(girih_entry *entry, const json_t *written, const json_t *program,
+                    girih_error *error);
 
 /* Reads the program of an entry point and links its code. One that can't run in this
  * process has a refusal then. `written` is what the manifest says of it. */

@@ -199,10 +199,16 @@ static bool check_tree(const leaves_t *leaves, const json_t *written, const char
            wrong(leaves, "the structure of arguments or results has other leaves");
 }
 
-static bool read_lists(leaves_t *leaves, const json_t *written) {
+/* A program of some target may take other weights than the first target's. */
+static const json_t *given_to(const json_t *written, const json_t *program) {
+    bool has_own = json_member(program, "given") != NULL;
+    return json_list(has_own ? program : written, "given");
+}
+
+static bool read_lists(leaves_t *leaves, const json_t *written, const json_t *program) {
     girih_entry *entry = leaves->entry;
     const json_t *inputs = json_list(written, "inputs");
-    const json_t *given = json_list(written, "given");
+    const json_t *given = given_to(written, program);
     const json_t *outputs = json_list(written, "outputs");
     entry->symbols = json_object(written, "symbols");
     entry->guards = json_list(written, "guards");
@@ -223,9 +229,10 @@ static bool read_lists(leaves_t *leaves, const json_t *written) {
            check_tree(leaves, written, "result_tree", outputs->count);
 }
 
-bool signature_read(girih_entry *entry, const json_t *written, girih_error *error) {
+bool signature_read(girih_entry *entry, const json_t *written, const json_t *program,
+                    girih_error *error) {
     leaves_t leaves = {.entry = entry, .error = error};
-    bool done = read_lists(&leaves, written);
+    bool done = read_lists(&leaves, written, program);
     free(leaves.inputs);
     return done;
 }

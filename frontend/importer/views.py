@@ -314,11 +314,42 @@ def as_strided(recorder, func, args, kwargs):
     where = (sizes, strides, offset, is_moved or not is_argument)
     # A write to some elements of windows that overlap is one to others, too.
     is_written = is_apart(result, recorder.symbols)
-    step = window_step(recorder.builder, order, where, is_written=is_written)
+    b = recorder.builder
+    step = offset == 0 and _whole_step(b, order, memory, result, recorder.symbols)
+    step = step or window_step(b, order, where, is_written=is_written)
     if bits_of(result) != bits_of(memory):
         step = _chained([step, *_toggles(recorder.builder, result, memory)])
     recorder.add_view(result, base, step, is_cut=viewed.is_cut())
     return result
+
+
+def _whole_step(
+    b: Builder,
+    order: list[int],
+    memory: torch.Tensor,
+    result: torch.Tensor,
+    symbols: Symbols,
+) -> ViewStep | None:
+    """All elements of a tensor without gaps, with other sizes; None for other windows.
+
+    Average pools that leave one pixel give it channels last in this way.
+    """
+    count = product(symbols.shape(memory.shape))
+    own = memory_order(result, symbols)
+    if own is None or count == 0:
+        return None
+    if not symbols.same((count,), (product(symbols.shape(result.shape)),)):
+        return None
+    shape, sizes = symbols.shape(memory.shape), symbols.shape(result.shape)
+    back = sorted(range(len(own)), key=own.__getitem__)
+    steps = [
+        _permute_step(b, order),
+        _reshape_step(
+            b, tuple(shape[dim] for dim in order), tuple(sizes[dim] for dim in own)
+        ),
+        _permute_step(b, back),
+    ]
+    return _chained(steps)
 
 
 def _expect_as_many(tensor: torch.Tensor, before: torch.Tensor) -> None:

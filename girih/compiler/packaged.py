@@ -29,7 +29,9 @@ from girih.codegen.runtime.program import assemble
 from girih.compiler import needs_gradients
 from girih.compiler.cpu_code import CpuTarget
 from girih.compiler.devices import CPU, device_of
+from girih.compiler.frozen import freezes
 from girih.compiler.lowering import Lowering
+from girih.compiler.packaged_constants import PackagedConstants, split
 from girih.compiler.packaged_gpu import WrittenGpuTarget, check_options
 from girih.compiler.pieces import needs_pieces
 from girih.compiler.runner import Runner
@@ -60,6 +62,7 @@ class PackagedProgram:
         details: What reports and profilers see.
         device: Of a program for a GPU: what stands for that.
         binaries: Of a program for a GPU: its kernels, by their numbers.
+        constants: What it takes beside the arguments of its graph, if anything.
     """
 
     assembler: Assembler
@@ -68,6 +71,7 @@ class PackagedProgram:
     details: dict[str, Any]
     device: torch.device | None = None
     binaries: list[Binary] = field(default_factory=list)
+    constants: PackagedConstants | None = None
 
     def __getattr__(self, name: str) -> Any:
         """What a linked program says of itself: ``kernels``, ``event``, ..."""
@@ -154,12 +158,17 @@ def packaged_program(
     target = _Target(CPU, processor)
     if isinstance(processor, Card):
         target = _GpuTarget(device, processor)
-    return _Lowering(options, report, target).program(module, "graph", None)
+    lowering = _Lowering(options, report, target)
+    constants = split(lowering, module) if freezes(options, device) else None
+    program = lowering.program(module, "graph", None)
+    program.constants = constants
+    return program
 
 
 def can_be_repeated(options: Options) -> bool:
-    """Whether the text of a graph and options say all that becomes of it."""
-    return options.passes is None and options.override_folder() is None
+    """Whether the text of a graph, options and weights say all that becomes of it."""
+    is_whole = options.passes is None and options.override_folder() is None
+    return is_whole and not options.freezing  # most weights are not in the file then
 
 
 def _check(
@@ -196,13 +205,6 @@ def _check(
                 "Remove torch.enable_grad() from it, or return result.detach() where "
                 "it computes gradients itself.",
             ),
-        )
-    if options.freezing:
-        unsupported(
-            kind="a package with freezing",
-            explanation="A package computes in each call what depends on weights "
-            "alone. The option freezing would have no effect.",
-            hints=("Leave the option freezing out.",),
         )
 
 

@@ -64,6 +64,7 @@ def check_options(options: Options) -> None:
     for name, why in (
         ("cudagraphs", "A graph of CUDA is recorded where the program runs."),
         ("max_autotune", "Schedules are measured where the program runs."),
+        ("freezing", "It concerns programs for the CPU alone."),
     ):
         if getattr(options, name):
             unsupported(

@@ -105,6 +105,8 @@ def _compile(
     entries = found.manifest["entries"]
     if any(entry["graph"] is None for entry in entries.values()):
         text = "was made with passes or files of IR that it does not hold"
+        if "freezing" in found.manifest["options"]:
+            text = "was made with freezing, and does not hold all weights"
         raise PackageError(f"{found.path} {text}. Make it again with girih.package.")
     options = _options(found)
     for name, entry in entries.items():

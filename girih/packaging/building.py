@@ -17,7 +17,7 @@ from girih.loading import load_compiler
 from girih.options import Options, make_options
 from girih.packaging import capturing, code, container, tensors
 from girih.packaging import targets as target_list
-from girih.packaging.describing import described
+from girih.packaging.describing import described, given_to
 from girih.packaging.examples import Example, examples_of
 from girih.packaging.loading import FORMAT
 from girih.packaging.names import named_tensors
@@ -108,10 +108,16 @@ def _built(
     for name, example in examples.items():
         weights.begin()
         captured = _captured(example, options, targets, device)
-        graph = captured.program
-        entries[name] = described(captured, example.arguments, weights)
-        for target, program in zip(written, graph.programs, strict=True):
-            target["code"][name] = target_list.encode(program, parts)
+        graph, arguments = captured.program, example.arguments
+        given = [
+            given_to(program, captured, arguments, weights)
+            for program in graph.programs
+        ]
+        entries[name] = described(captured, arguments, weights, given[0])
+        for target, program, own in zip(written, graph.programs, given, strict=True):
+            code_ = target_list.encode(program, parts)
+            others = {} if own == given[0] else {"given": own}
+            target["code"][name] = {**code_, **others}
         entries[name] |= {"graph": None, "program": graph.name}
         if can_be_repeated(options):
             entries[name]["graph"] = parts.add("program.mlir", graph.text.encode())

@@ -93,6 +93,23 @@ def name_of(function: Any) -> str:
     return getattr(function, "__qualname__", None) or repr(function)
 
 
+def callable_from_c(name: str, items: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """The operator that C calls for another one, and what with.
+
+    Args:
+        name: The overload, such as ``aten.mm.default``.
+        items: What it is called with.
+    """
+    if name != "aten.constant_pad_nd.default":
+        return name, items
+    # Its value is a Scalar; that of pad is a float64, which holds most of them.
+    image, widths, value = (*items, 0)[:3]
+    is_whole = isinstance(value, int) and int(float(value)) == value
+    if not (isinstance(value, float) or is_whole):
+        return name, items
+    return "aten.pad.default", (image, widths, "constant", float(value))
+
+
 def operands_of(
     name: str, items: Sequence[Any], keywords: Sequence[str], writer: Writer
 ) -> list[int]:

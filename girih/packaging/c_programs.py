@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 
 from girih.codegen.runtime import _runtime, torch_entry
 from girih.codegen.runtime.assembler import Assembler
-from girih.packaging.c_operators import NotInC, Slot, dtype_word, name_of, operands_of
+from girih.packaging.c_operators import (
+    NotInC,
+    Slot,
+    callable_from_c,
+    dtype_word,
+    name_of,
+    operands_of,
+)
 
 MAGIC = b"girihc 2"
 MOST_DIMS = 16
@@ -183,6 +190,8 @@ class _Translation:
         """A call of an operator; its results are what the next instruction takes."""
         if name in torch_entry.OWN:
             raise NotInC(name.removesuffix(".default"))
+        if not names:
+            name, items = callable_from_c(name, items)
         operands = operands_of(name, items, names, self)
         schema = torch_entry.overload(name)._schema
         texts = self.text(schema.name), self.text(schema.overload_name)

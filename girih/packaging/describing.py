@@ -46,7 +46,7 @@ class ExampleArguments:
 
 
 def described(
-    captured: WholeCall, arguments: ExampleArguments, weights: Weights
+    captured: WholeCall, arguments: ExampleArguments, weights: Weights, given: list
 ) -> dict[str, Any]:
     """An entry point, as the manifest has it.
 
@@ -54,6 +54,7 @@ def described(
         captured: Its call.
         arguments: The example arguments.
         weights: Takes the tensors that are no arguments.
+        given: What its programs take, as ``given_to`` says it.
 
     Raises:
         TypeError: The structure of arguments or results can't be written.
@@ -67,7 +68,6 @@ def described(
         why = "An input is a lazily conjugated or negated tensor."
         how = "Pass x.resolve_conj().resolve_neg()."
         _refuse("a package of lazily conjugated tensors", why, how)
-    given = _given(captured, arguments, weights)
     written = {n for n, (kind, _) in enumerate(given) if n in imported.writes}
     state = {given[n][1] for n in written if given[n][0] == "weight"}
     weights.write(state)
@@ -92,15 +92,38 @@ def described(
     }
 
 
-def _given(captured: WholeCall, arguments: ExampleArguments, weights: Weights) -> list:
-    """What the program takes: ``["input", number]`` or ``["weight", name]`` each."""
-    imported = captured.program.imported
+def given_to(
+    program: Any,
+    captured: WholeCall,
+    arguments: ExampleArguments,
+    weights: Weights,
+) -> list:
+    """What a program takes: ``["input", number]`` or ``["weight", name]`` each.
+
+    Args:
+        program: One of the programs of the call, for one processor.
+        captured: The call.
+        arguments: The example arguments.
+        weights: Takes the tensors that are no arguments.
+    """
+    imported, constants_ = captured.program.imported, program.constants
     values = [captured.inputs[index] for index in imported.input_indices]
+    values += imported.lifted
+    unread = frozenset() if constants_ is None else constants_.unread
     found = []
-    for value in [*values, *imported.lifted]:
+    for place, value in enumerate(values):
         number = arguments.numbers.get(id(value))
-        is_input = number is not None
-        found.append(["input", number] if is_input else ["weight", weights.add(value)])
+        if number is not None:
+            found.append(["input", number])
+        elif place in unread:
+            found.append(["weight", weights.add_nothing()])
+        else:
+            found.append(["weight", weights.add(value)])
+    if constants_ is not None:
+        made = constants_.compute(*(values[place] for place in constants_.places))
+        weights.depend([values[place] for place in constants_.places])
+        names = weights.add_constants(made, constants_.packed)
+        found += (["weight", name] for name in names)
     return found
 
 

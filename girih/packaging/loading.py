@@ -15,6 +15,7 @@ from girih import processors
 from girih.errors import PackageError
 from girih.packaging import code, container, gpu_programs, gpus, tensors
 from girih.packaging.gpus import Gpu
+from girih.packaging.packing import LoadedWeights
 from girih.packaging.quick import QuickArguments, builder
 from girih.packaging.signature import CPU, Signature, device_of, outputs_of, tree_of
 
@@ -36,15 +37,16 @@ class EntryPoint:
         written: Mapping,
         program: Callable,
         signature: Signature,
-        weights: Mapping[str, torch.Tensor],
+        given: Sequence,
+        weights: LoadedWeights,
         path: str,
     ):
         self.name = name
         self._where = signature.where
         self._program = program
         self._arguments = QuickArguments(signature)
-        self._given = tuple(_given(written["given"], signature, weights))
-        self._outputs = outputs_of(written, len(signature.leaves), weights)
+        self._given = tuple(_given(given, signature, weights))
+        self._outputs = outputs_of(written, len(signature.leaves), weights.plain)
         tree = tree_of(path, written["result_tree"])
         if tree.num_leaves != len(self._outputs):
             raise ValueError("the structure of results has other leaves")
@@ -217,7 +219,7 @@ def check_name(name: Any) -> None:
 
 
 def _given(
-    written: Sequence, signature: Signature, weights: Mapping[str, torch.Tensor]
+    written: Sequence, signature: Signature, weights: LoadedWeights
 ) -> Iterator[tuple[int | None, Any]]:
     """What the program takes: the number of an argument, or a weight."""
     for kind, value in written:
@@ -339,9 +341,8 @@ def _loaded(
     entries = found.manifest["entries"]
     if not entries or target["code"].keys() != entries.keys():
         raise ValueError("there is code of other entry points")
-    programs = {
-        name: _entry_point(found, name, target, weights, gpu) for name in entries
-    }
+    taken = LoadedWeights(table, weights)
+    programs = {name: _entry_point(found, name, target, taken, gpu) for name in entries}
     return Package(found, target["processor"], programs, weights, original)
 
 
@@ -349,7 +350,7 @@ def _entry_point(
     found: container.Container,
     name: str,
     target: Mapping,
-    weights: Mapping[str, torch.Tensor],
+    weights: LoadedWeights,
     gpu: Gpu | None,
 ) -> EntryPoint:
     check_name(name)
@@ -359,9 +360,10 @@ def _entry_point(
     signature = Signature.read(where, written, gpu and gpu.device)
     given = (found, target["code"][name], _fallback(where))
     program = gpu_programs.decode(*given, gpu) if gpu else code.decode(*given)
-    if program.inputs != len(written["given"]):
+    taken = target["code"][name].get("given", written["given"])
+    if program.inputs != len(taken):
         raise ValueError("the program takes another number of tensors")
-    return EntryPoint(name, written, program, signature, weights, found.path)
+    return EntryPoint(name, written, program, signature, taken, weights, found.path)
 
 
 def _weights(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
+from hashlib import sha256
 from typing import Any
 
 import torch
 
 from girih.errors import unsupported
+from girih.packaging import constants
 from girih.packaging.gpus import ON_GPU
 from girih.packaging.names import named_tensors
 from girih.packaging.tensors import can_store
@@ -39,6 +41,11 @@ class Weights:
         self._known: dict[int, str] = {}
         self._entries: list[set[str]] = []
         self._written: list[set[str]] = []
+        self._nothing = torch.empty(0)
+        self._names[id(self._nothing)] = "nothing"
+        self._packed: dict[str, tuple] = {}
+        self._constants: dict[bytes, list[str]] = {}
+        self._sources: list[torch.Tensor] = []
 
     def _name(self, entry: str, target: Any) -> None:
         taken = set(self._names.values())
@@ -74,6 +81,42 @@ class Weights:
         used.add(name)
         return name
 
+    def add_nothing(self) -> str:
+        """The name of a tensor without elements.
+
+        It stands where a program takes a weight and does not read it.
+        """
+        return self.add(self._nothing)
+
+    def add_constants(
+        self, made: Sequence[torch.Tensor], packed: Sequence[tuple | None]
+    ) -> list[str]:
+        """Takes what a program needs of weights; returns the names.
+
+        Programs share what is equal, bit for bit.
+
+        Args:
+            made: The constants.
+            packed: What oneDNN packs each with, or None.
+        """
+        names: list[str] = []
+        for tensor, arguments in zip(made, packed, strict=True):
+            known = self._constants.setdefault(_digest(tensor, arguments), [])
+            # Two constants of one program are two, also where they are equal.
+            name = next((each for each in known if each not in names), None)
+            if name is None:
+                first = self._tensors[known[0]] if known else tensor
+                name = self.add(first.view_as(first))
+                known.append(name)
+                if arguments is not None:
+                    self._packed[name] = arguments
+            names.append(name)
+        return names
+
+    def depend(self, sources: Sequence[torch.Tensor]) -> None:
+        """Notes weights that were read where the package was made, and not later."""
+        self._sources += sources
+
     def _take(self, tensor: torch.Tensor, view: tuple) -> str:
         name = self._names.get(id(tensor), "")
         if not name or name in self._tensors:
@@ -99,13 +142,15 @@ class Weights:
 
         Raises:
             UnsupportedError: An entry point writes one that shares memory with another
-                one of its weights, or with one that can't lie in the same tensor.
+                one of its weights, or with one that can't lie in the same tensor; or it
+                writes what constants were computed of.
         """
         table: dict[str, dict] = {}
         stored: dict[str, torch.Tensor] = {}
         state = set().union(*self._written)
         groups = self._groups()
         self._check_apart(groups, state)
+        self._check_sources(state)
         for group in groups:
             self._check(group)
             first = min(_start(self._tensors[name]) for name in group)
@@ -126,6 +171,9 @@ class Weights:
                 }
                 if weight.device == self.gpu:
                     table[each]["device"] = ON_GPU
+                if each in self._packed:
+                    written = constants.encode(self._packed[each], {})
+                    table[each]["packed"] = written
         order = list(self._tensors)
         return {name: table[name] for name in order}, stored
 
@@ -151,6 +199,20 @@ class Weights:
                 if one != two and not written.isdisjoint((one, two)):
                     _refuse({name, other})
 
+    def _check_sources(self, state: set[str]) -> None:
+        """Refuses state that constants were computed of."""
+        memory = {weight.untyped_storage()._cdata for weight in self._sources}
+        for name in sorted(state):
+            if self._tensors[name].untyped_storage()._cdata in memory:
+                unsupported(
+                    kind="a package with freezing that writes a weight",
+                    context=name,
+                    explanation="With freezing, what depends on weights alone is "
+                    "computed where the package is made. One entry point writes such "
+                    "a weight.",
+                    hints=("Leave freezing out, or make two packages.",),
+                )
+
     def _groups(self) -> list[list[str]]:
         """Names of weights whose elements overlap."""
         groups: list[list[str]] = []
@@ -166,6 +228,15 @@ class Weights:
                 groups.append(last[memory])
             ends[memory] = max(ends.get(memory, 0), _end(tensor))
         return groups
+
+
+def _digest(tensor: torch.Tensor, packed: tuple | None) -> bytes:
+    """That of all that a constant is."""
+    kind = f"{tensor.dtype} {tuple(tensor.shape)} {tensor.stride()} {packed}"
+    found = sha256(kind.encode())
+    content = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    found.update(content.numpy())
+    return found.digest()
 
 
 def _refuse(names: Set[str]) -> None:

@@ -26,6 +26,38 @@ PROGRAMS = {
 }
 
 
+# All elements of a tensor without gaps, with other sizes.
+ALL = {
+    "rows as columns": ((2, 3, 4), lambda x: (x + 1).as_strided((6, 4), (1, 6)) * 2),
+    "dims of one element": (
+        (2, 3, 4),
+        lambda x: (x * 2).as_strided((1, 24, 1, 1), (24, 1, 24, 24)) + 1,
+    ),
+    "one dim": ((2, 3, 4), lambda x: x.exp().as_strided((24,), (1,)) - 1),
+    "of a transposed sum": (
+        (3, 4),
+        lambda x: (x.t() + x.t()).as_strided((2, 6), (1, 2)).cos(),
+    ),
+    "written": (
+        (3, 4),
+        lambda x: (y := x + 1, y.as_strided((4, 3), (1, 4)).mul_(3).sum(0), y * 2)[1:],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_all_elements_are_a_view_in_one_kernel(name):
+    shape, program = ALL[name]
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    compiled = whole(program)
+    torch.testing.assert_close(compiled(x.detach()), program(x.detach()))
+    (graph,) = girih.report(compiled).graphs
+    assert graph.kernels >= 1 and not graph.externs
+    if name != "written":
+        assert torch.autograd.gradcheck(compiled, (x,))
+        assert torch.autograd.gradgradcheck(compiled, (x,))
+
+
 def whole(program, **given):
     """The program compiled anew, as one graph or not at all."""
     girih.reset()
