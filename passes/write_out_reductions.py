@@ -65,7 +65,7 @@ def run(op: ir.Operation, options: ShortReductionOptions) -> None:
 
 
 def _is_short(op: ir.OpView, repeats: bool) -> bool:
-    if not isinstance(op, Reduction) or op.COMBINES in ("", "or", "and"):
+    if not isinstance(op, Reduction) or not _joins_numbers(op):
         return False
     if len(op.dims) != 1:
         return False
@@ -76,6 +76,11 @@ def _is_short(op: ir.OpView, repeats: bool) -> bool:
     if isinstance(x.owner, ir.Block) or not has(x.owner.opview, ELEMENTWISE):
         return False
     return _ends_a_kernel(op, repeats)
+
+
+def _joins_numbers(op: Reduction) -> bool:
+    fold = op.FOLD
+    return fold is not None and fold.is_plain and bool(fold.joins.kinds[0])
 
 
 def _ends_a_kernel(op: ir.OpView, repeats: bool) -> bool:
@@ -120,9 +125,8 @@ def _replace(op: ir.OpView) -> None:
     b = GraphBuilder(op)
     x, (dim,) = op.operands[0], op.dims
     element = x.type.element_type
-    # Named as elementwise ops are; what is smallest or largest is not rounded.
-    name = {"max": "maximum", "min": "minimum"}.get(op.COMBINES, op.COMBINES)
-    if name == op.COMBINES:
+    join = op.FOLD.joins
+    if not join.chooses:  # What is smallest or largest is not rounded.
         x = b.widened(x)
     shape = list(ty.shape_of(x.type))
     count, shape[dim] = shape[dim], 1
@@ -133,5 +137,5 @@ def _replace(op: ir.OpView) -> None:
         part = b.typed(
             "slice", [x], shape, x.type.element_type, starts=starts, steps=steps
         )
-        total = part if total is None else b.op(name, total, part)
+        total = part if total is None else b.op(join.op, total, part)
     b.replace(op, b.cast(total, element))

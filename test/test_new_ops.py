@@ -93,7 +93,7 @@ REDUCTION = '''
 class ReduceBitsOp(Reduction, name="reduce_bits"):
     """y = the bits that any element has; of integers."""
 
-    COMBINES = "or"
+    FOLD = fold_of(folds.OR)
     GRADIENT = NO_REAL_NUMBERS
 '''
 RULE = '''

@@ -12,6 +12,7 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import FLOAT, INT, INTS, STRING
 from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, operand, optional_attribute, result
+from girih.dialects.graph import folds
 from girih.dialects.graph.base import (
     GraphOp,
     element_of,
@@ -21,6 +22,7 @@ from girih.dialects.graph.base import (
     expect_same_element,
     expect_tensor,
 )
+from girih.dialects.graph.folds import Fold, first_of, fold_of
 from girih.dialects.rules import expect
 from girih.dialects.traits import CHOOSES, FINDS_PLACE, JUMPS, REDUCES, Cost, Role
 
@@ -40,8 +42,8 @@ class Reduction(GraphOp, traits={REDUCES}):
     """
 
     COST = Cost.CHEAP
-    COMBINES: ClassVar[str] = ""
-    """How two partial results become one: add, mul, max, min, or, and."""
+    FOLD: ClassVar[Fold | None] = None
+    """How elements are combined; None where the op is written with others."""
 
     x = operand()
     dims = attribute(INTS)
@@ -67,13 +69,13 @@ class ReduceSumOp(Reduction, name="reduce_sum"):
     """y = the sum; 0 over no elements. Integers wrap around."""
 
     ZERO_IF = (("x",),)
-    COMBINES = "add"
+    FOLD = fold_of(folds.ADD)
 
 
 class ReduceProdOp(Reduction, name="reduce_prod"):
     """y = the product; 1 over no elements."""
 
-    COMBINES = "mul"
+    FOLD = fold_of(folds.MUL)
 
 
 TIES = ("first", "nan")
@@ -107,13 +109,13 @@ class _Extremum(Reduction):
 class ReduceMaxOp(_Extremum, name="reduce_max", traits={CHOOSES}):
     """y = the largest element; NaN if any is."""
 
-    COMBINES = "max"
+    FOLD = fold_of(folds.MAX)
 
 
 class ReduceMinOp(_Extremum, name="reduce_min", traits={CHOOSES}):
     """y = the smallest element; NaN if any is."""
 
-    COMBINES = "min"
+    FOLD = fold_of(folds.MIN)
 
 
 class _BoolReduction(Reduction):
@@ -128,22 +130,20 @@ class _BoolReduction(Reduction):
 class ReduceAnyOp(_BoolReduction, name="reduce_any"):
     """y = whether any element is true; false over no elements."""
 
-    COMBINES = "or"
+    FOLD = fold_of(folds.OR)
 
 
 class ReduceAllOp(_BoolReduction, name="reduce_all"):
     """y = whether all elements are true; true over no elements."""
 
-    COMBINES = "and"
+    FOLD = fold_of(folds.AND)
 
 
 class _ArgExtremum(GraphOp, traits={REDUCES, FINDS_PLACE, JUMPS}):
     """The index of an extremal element along ``dim``, as ``i64``; first of equals."""
 
     COST = Cost.CHEAP
-    COMBINES: ClassVar[str] = ""
-    EXTREME: ClassVar[str] = ""
-    """The reduction that gives the element whose place this is."""
+    FOLD: ClassVar[Fold]
 
     x = operand()
     dim = attribute(INT)
@@ -160,13 +160,13 @@ class _ArgExtremum(GraphOp, traits={REDUCES, FINDS_PLACE, JUMPS}):
 class ArgmaxOp(_ArgExtremum, name="argmax"):
     """y = the index of the largest element along ``dim``; NaN wins."""
 
-    EXTREME = "reduce_max"
+    FOLD = first_of(folds.MAX)
 
 
 class ArgminOp(_ArgExtremum, name="argmin"):
     """y = the index of the smallest element along ``dim``; NaN wins."""
 
-    EXTREME = "reduce_min"
+    FOLD = first_of(folds.MIN)
 
 
 class _FloatReduction(Reduction):

@@ -12,6 +12,7 @@ from girih.dialects import types as ty
 from girih.dialects.attributes import BOOL, INT, LAYOUTS, SIZE
 from girih.dialects.bindings import ir
 from girih.dialects.fields import attribute, operand, optional_attribute, result
+from girih.dialects.graph import folds
 from girih.dialects.graph.base import (
     GraphOp,
     LibraryOp,
@@ -21,6 +22,7 @@ from girih.dialects.graph.base import (
     expect_tensor,
     with_element,
 )
+from girih.dialects.graph.folds import Fold, fold_of
 from girih.dialects.rules import expect
 from girih.dialects.traits import CHOOSES, JUMPS, SCANS, Cost
 
@@ -33,8 +35,8 @@ class Scan(GraphOp, traits={SCANS}):
     """
 
     COST = Cost.FUNCTION
-    COMBINES: ClassVar[str] = ""
-    """How two partial results become one, as for reductions."""
+    FOLD: ClassVar[Fold]
+    """How elements are combined, as by reductions; the state is one value."""
     IN_LIBRARY: ClassVar[bool] = True
     """Whether a library computes it where there are few rows; otherwise kernels do."""
 
@@ -57,13 +59,13 @@ class CumsumOp(Scan, name="cumsum"):
     """y[i] = x[0] + ... + x[i] along ``dim``. Integers wrap around."""
 
     ZERO_IF = (("x",),)
-    COMBINES = "add"
+    FOLD = fold_of(folds.ADD)
 
 
 class CumprodOp(Scan, name="cumprod"):
     """y[i] = x[0] * ... * x[i] along ``dim``. Integers wrap around."""
 
-    COMBINES = "mul"
+    FOLD = fold_of(folds.MUL)
 
 
 class LogcumsumexpOp(Scan, name="logcumsumexp"):
@@ -72,7 +74,7 @@ class LogcumsumexpOp(Scan, name="logcumsumexp"):
     Errors, besides those of scans: elements that are not floats.
     """
 
-    COMBINES = "logaddexp"
+    FOLD = fold_of(folds.LOGADDEXP)
 
     @staticmethod
     def infer_types(types: list, attributes: Mapping[str, Any]) -> list[ir.Type]:
@@ -99,13 +101,13 @@ class _ScanExtremum(Scan):
 class ScanMaxOp(_ScanExtremum, name="scan_max", traits={CHOOSES}):
     """y[i] = the largest of x[0], ..., x[i] along ``dim``; NaN from a NaN on."""
 
-    COMBINES = "max"
+    FOLD = fold_of(folds.MAX)
 
 
 class ScanMinOp(_ScanExtremum, name="scan_min", traits={CHOOSES}):
     """y[i] = the smallest of x[0], ..., x[i] along ``dim``; NaN from a NaN on."""
 
-    COMBINES = "min"
+    FOLD = fold_of(folds.MIN)
 
 
 class _RunningExtremum(LibraryOp):

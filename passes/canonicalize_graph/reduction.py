@@ -3,7 +3,7 @@
 from girih.dialects import graph
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
-from girih.dialects.definition import has, rule_name
+from girih.dialects.definition import rule_name
 from girih.dialects.traits import FINDS_PLACE, REDUCES, Role
 from girih.passes.canonicalize_graph.rules import Simplifier, canonicalizes
 from girih.passes.graph_builder import has_one_use
@@ -11,7 +11,7 @@ from girih.passes.graph_builder import has_one_use
 _VALUES = tuple(
     cls.SHORT_NAME
     for cls in graph.ops_with(REDUCES, role=Role.PRIMITIVE)
-    if not has(cls, FINDS_PLACE)
+    if cls.FOLD.is_plain
 )
 _PLACES = tuple(cls.SHORT_NAME for cls in graph.ops_with(FINDS_PLACE))
 
@@ -47,7 +47,7 @@ def merge_reductions(op, b: Simplifier) -> ir.Value | None:
     inner = b.producer(op.x, _name(op))
     if inner is None or not has_one_use(op.x):
         return None
-    rounds = _name(op) in ("reduce_sum", "reduce_prod")
+    rounds = not op.FOLD.joins.chooses
     if rounds and str(op.x.type.element_type) in ("bf16", "f16"):
         return None
     return b.op(_name(op), inner.x, dims=tuple(sorted({*op.dims, *inner.dims})))

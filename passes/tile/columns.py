@@ -15,8 +15,6 @@ time, so that rounding errors stay small.
 
 from dataclasses import dataclass, replace
 
-from girih.dialects.definition import has
-from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.index import Affine, Coordinate, affine
 from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
 from girih.passes.tile.plan import BLOCK_STEPS, Grid, Local
@@ -98,7 +96,7 @@ def block_size(subject: Subject, grid: Grid) -> int | None:
 def _is_summed(lanes: Coordinate):
     def is_summed(node: ReduceNode) -> bool:
         varies = lanes in node.coordinates
-        return varies and not has(node.op, FINDS_PLACE) and node.element.bits >= 8
+        return varies and node.fold.is_plain and node.element.bits >= 8
 
     return is_summed
 

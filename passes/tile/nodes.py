@@ -12,7 +12,9 @@ from typing import Any
 
 from girih.dialects.bindings import ir
 from girih.dialects.definition import OPS, Op, full_name
+from girih.dialects.graph.folds import Fold
 from girih.passes.tile.elements import Element
+from girih.passes.tile.folds import KERNEL_FOLDS
 from girih.passes.tile.index import (
     Affine,
     Coordinate,
@@ -234,6 +236,11 @@ class ReduceNode(OpNode):
     position: Affine = None
     is_closing: bool = False
     is_rough: bool = False
+
+    @property
+    def fold(self) -> Fold:
+        """How elements are combined."""
+        return KERNEL_FOLDS[self.name] if self.op is None else self.op.FOLD
 
     def key(self) -> tuple:
         """What makes two of them the same value."""

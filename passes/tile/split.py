@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 
 from girih.dialects.definition import has
 from girih.dialects.dims import ceildiv, maximum
+from girih.dialects.graph.folds import OWN_RESULT, Part
 from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.domain import Store
 from girih.passes.tile.elements import I64, Element
 from girih.passes.tile.index import Affine, Coordinate, Dynamic, affine, of
-from girih.passes.tile.nodes import LoadNode, Node, ReduceNode
+from girih.passes.tile.node_functions import NodeFunctions
+from girih.passes.tile.nodes import ConstantNode, LoadNode, Node, ReduceNode
 from girih.passes.tile.options import TileOptions
 from girih.passes.tile.plan import Axis, Grid, Local, Pass
 from girih.passes.tile.sizes import Size, known, product
@@ -58,7 +60,7 @@ def parallel_of(grid: Grid) -> tuple[Coordinate, ...]:
 
 def kept_element(node: ReduceNode) -> Element:
     """What parts of a reduction are stored as: extremes are elements of the operand."""
-    is_extreme = node.op is not None and node.op.COMBINES in ("max", "min")
+    is_extreme = node.fold.joins.chooses
     return node.element if is_extreme else node.element.computing
 
 
@@ -177,16 +179,25 @@ class Splitter:
         size = self.results * self.cut.parts_limit
         return [
             (n, self.workspace.take(kept_element(n), size))
-            for n in self.stored_of(node)
+            for n in self._stored_of(node)
         ]
 
-    def stored_of(self, node: ReduceNode) -> list[ReduceNode]:
+    def _stored_of(self, node: ReduceNode) -> list[ReduceNode]:
         """What is stored of each part of a reduction."""
-        if not has(node.op, FINDS_PLACE):
-            return [node]
-        operand = node.operands[0]
-        value = ReduceNode(operand.element, (operand,), name=node.op.EXTREME)
-        return [self.table.add(value, node.location), node]
+        return [
+            node if part is OWN_RESULT else self._beside(node, part)
+            for part in node.fold.parts
+        ]
+
+    def _beside(self, node: ReduceNode, part: Part) -> ReduceNode:
+        """What a part leaves beside the reduction's own result."""
+        (x,) = node.operands
+        if part.is_count:
+            operand = self.table.add(ConstantNode(x.element, value=1.0))
+        else:
+            operand = x
+        value = ReduceNode(x.element, (operand,), name=part.join.over)
+        return self.table.add(value, node.location)
 
     def _linear(self) -> Affine:
         """The number of a result among the results."""
@@ -277,10 +288,13 @@ class Splitter:
             )
             for n, number in partials
         ]
-        return self.combined_loads(node, loads)
+        return self._combined_loads(node, loads)
 
-    def combined_loads(self, node: ReduceNode, loads: list[Node]) -> Node:
+    def _combined_loads(self, node: ReduceNode, loads: list[Node]) -> Node:
         """The reduction of the parts' results."""
+        if node.fold.of_parts is not None:
+            f = NodeFunctions(self.table)
+            return node.fold.of_parts(f, *map(f.value, loads)).value
         position = None
         if has(node.op, FINDS_PLACE):
             position = of(Dynamic(loads[1], 1 << 62))

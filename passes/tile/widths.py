@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from girih.dialects.definition import has
-from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.cost import HORIZONTAL, walk_cost
 from girih.passes.tile.domain import Formula, Store
 from girih.passes.tile.elements import F64
@@ -278,8 +276,8 @@ def _with_blocks(
     is_sum = any(
         node.name == "reduce_sum" and node.element.is_float for node in walk.reductions
     )
-    finds_place = any(has(node.op, FINDS_PLACE) for node in walk.reductions)
-    if not reduced or not is_sum or finds_place:
+    are_plain = all(node.fold.is_plain for node in walk.reductions)
+    if not reduced or not is_sum or not are_plain:
         return walk
 
     def steps(coordinate: Coordinate) -> int:

@@ -356,9 +356,7 @@ class Program:
     def _merged(self, node: ReduceNode, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         """Two partial results of a reduction as one."""
         b = self.indices.at(self.stack.depth, self._width_now(node))
-        return reduction.merge(
-            b, reduction.combination(node), node.operands[0].element, lhs, rhs
-        )
+        return reduction.merge(b, node, lhs, rhs)
 
     def _store_all(self, stores) -> None:
         """Stores results; all are computed first, as they may overwrite operands."""
@@ -398,13 +396,12 @@ class Program:
         width = self._width_now(node)
         operand = node.operands[0]
         value = self.values.lanes(operand) if width else self.values.value(operand)
-        position = None if node.position is None else self._position(node, width)
+        positions = [] if node.position is None else [self._position(node, width)]
         self.builder.location = node.location
         b = self.indices.at(self.stack.depth, width)
-        if position is not None:
-            position = reduction.narrowed(b, node, position)
+        positions = [reduction.narrowed(b, node, each) for each in positions]
         (value,) = decided_on(b, node, [value])
-        results = reduction.combine(b, node, accumulator, value, position)
+        results = reduction.combine(b, node, accumulator, value, *positions)
         if not self._is_masked(width):
             return results
         mask = self.stack.frames[self.stack.depth_of(self.grid.lanes)].mask

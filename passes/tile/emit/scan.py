@@ -8,13 +8,13 @@ at the end.
 
 from girih.passes.tile.elements import Element
 from girih.passes.tile.emit.builder import Builder, Value
-from girih.passes.tile.emit.reduction import identity, merge
+from girih.passes.tile.emit.fold import joined, start_of
 from girih.passes.tile.nodes import ScanNode
 
 
 def is_widened(node: ScanNode) -> bool:
     """Whether a scan is accumulated in f64, though its elements are f32."""
-    return node.element.name == "f32" and node.op.COMBINES not in ("max", "min")
+    return node.element.name == "f32" and not node.op.FOLD.joins.chooses
 
 
 def accumulator_name(node: ScanNode) -> str:
@@ -24,7 +24,7 @@ def accumulator_name(node: ScanNode) -> str:
 
 def initial(b: Builder, node: ScanNode) -> Value:
     """The accumulator before the first element, of the builder's width."""
-    start = identity(node.op.COMBINES, node.element)
+    start = start_of(node.op.FOLD.joins.start, node.element)
     return b.constant(start, accumulator_name(node))
 
 
@@ -53,7 +53,7 @@ def take_in(
     result = following = _merged(b, node, accumulator, value)
     if is_along:
         last = [b.width - 1] * b.width
-        if node.op.COMBINES == "logaddexp":  # It takes longer than a shuffle.
+        if node.op.FOLD.joins.formula is not None:  # It takes longer than a shuffle.
             following = _shuffled(b, result, result, last)
         else:
             total = _shuffled(b, value, value, last)
@@ -75,7 +75,7 @@ def _along(b: Builder, node: ScanNode, value: Value) -> Value:
 
 def _merged(b: Builder, node: ScanNode, lhs: Value, rhs: Value) -> Value:
     element: Element = node.element
-    return merge(b, node.op.COMBINES, element, lhs, rhs)
+    return joined(b, node.op.FOLD.joins, element, lhs, rhs)
 
 
 def _shuffled(b: Builder, first: Value, second: Value, lanes: list[int]) -> Value:

@@ -10,6 +10,6 @@ Read in this order: ``plan`` (blocks and grids), ``policy`` (sizes of blocks, wa
 what was measured), ``coordinates`` (where accesses are contiguous), ``choose`` and
 ``choose_reduction`` (which schedule), ``flatten`` and ``one_pass`` (formulas that are
 rewritten for it), ``grids``, ``split`` (reductions with few results); then what makes
-the IR: ``indices``, ``values``, ``accumulators``, ``reductions`` and ``program``.
+the IR: ``indices``, ``values``, ``reductions`` and ``program``.
 Products of matrices (``contraction*``) and attention (``attention``) have their own.
 """

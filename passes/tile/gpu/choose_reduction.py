@@ -3,10 +3,9 @@
 from collections import Counter
 from dataclasses import replace
 
-from girih.dialects.definition import has
-from girih.dialects.traits import FINDS_PLACE
 from girih.passes.tile.choose import split_passes
 from girih.passes.tile.cost import node_cost
+from girih.passes.tile.folds import EXPONENTIALS
 from girih.passes.tile.gpu import policy
 from girih.passes.tile.gpu.choose_window import is_over_windows, window_blocks
 from girih.passes.tile.gpu.coordinates import (
@@ -18,12 +17,7 @@ from girih.passes.tile.gpu.coordinates import (
     shared_out,
 )
 from girih.passes.tile.gpu.grids import axes_of, blocks_text, make_grid, sizes_text
-from girih.passes.tile.gpu.one_pass import (
-    EXPONENTIALS,
-    in_one_pass,
-    is_online,
-    rounds,
-)
+from girih.passes.tile.gpu.one_pass import in_one_pass, rounds
 from girih.passes.tile.gpu.plan import (
     Block,
     BlockGrid,
@@ -102,8 +96,8 @@ def _grid(subject: Subject, blocks: Blocks, share: Share) -> BlockGrid:
 
 def _group(subject: Subject, grid: BlockGrid) -> int:
     """Elements that share an accumulator: those that a thread loads at once."""
-    has_positions = any(has(node.op, FINDS_PLACE) for node in subject.reductions)
-    if has_positions or not grid.walks or len(grid.blocks) != 1:
+    takes_groups = all(n.fold.take_group is not None for n in subject.reductions)
+    if not takes_groups or not grid.walks or len(grid.blocks) != 1:
         return 1
     (own,) = grid.blocks
     if own.coordinate not in grid.reduced:
@@ -246,7 +240,7 @@ def _are_many_sums(subject: Subject, columns: Coordinate) -> bool:
         and _bytes_moved_along(subject, columns) == {policy.WIDE_BYTES}
         and len(_arrays(subject, columns)) == 1
         and _cost_along(subject, columns) <= policy.LITTLE_ARITHMETIC
-        and not any(is_online(n) or has(n.op, FINDS_PLACE) for n in subject.reductions)
+        and all(node.fold.is_plain for node in subject.reductions)
         and _is_aligned(subject, columns)
     )
 

@@ -5,7 +5,7 @@
 - ``sum((x - mean(x))**2)``, the numerator of a variance, needs the mean first. Sums of
   ``x - k`` and ``(x - k)**2`` about any ``k`` near the mean give it too.
 
-Both become reductions of their own (``accumulators`` says how lanes compute them), so
+Both become reductions of their own (``tile/folds`` says how lanes compute them), so
 that a row that does not fit into registers is read once less. Rows that do fit are
 left as they are: there a second round costs no memory access.
 
@@ -13,7 +13,9 @@ Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018)
 Golub and LeVeque, Algorithms for computing the sample variance (1983).
 """
 
+from girih.dialects.graph.folds import ADD, MAX
 from girih.passes.tile.domain import Formula, reachable, rebuild
+from girih.passes.tile.folds import DEVIATIONS, EXPONENTIALS
 from girih.passes.tile.index import Coordinate
 from girih.passes.tile.nodes import (
     ComputeNode,
@@ -25,9 +27,6 @@ from girih.passes.tile.nodes import (
     sources_of,
 )
 from girih.passes.tile.sizes import Size, is_constant, product
-
-EXPONENTIALS = "sum_of_exponentials"
-DEVIATIONS = "sum_of_squared_deviations"
 
 
 def in_one_pass(formula: Formula) -> Formula:
@@ -76,17 +75,10 @@ def rounds(formula: Formula, nodes: list[ReduceNode]) -> int:
     return max([node.level for node in nodes] + last)
 
 
-def is_online(node: ReduceNode) -> bool:
-    """True for a reduction that this file made."""
-    return node.name in (EXPONENTIALS, DEVIATIONS)
-
-
 def is_float_sum(node: Node) -> bool:
     """True for a sum of floats."""
     return (
-        isinstance(node, ReduceNode)
-        and node.name == "reduce_sum"
-        and node.element.is_float
+        isinstance(node, ReduceNode) and node.name == ADD.over and node.element.is_float
     )
 
 
@@ -114,7 +106,7 @@ def exponent_of(total: Node) -> tuple[Node, Node] | None:
         if not operands_of(difference, "sub"):
             return None
         x, largest = difference.operands
-        is_maximum = isinstance(largest, ReduceNode) and largest.name == "reduce_max"
+        is_maximum = isinstance(largest, ReduceNode) and largest.name == MAX.over
         return (x, largest) if is_maximum and largest.operands[0] is x else None
     return None
 

@@ -6,13 +6,15 @@ instructions and registers than an accumulator for each element of the block.
 """
 
 from girih.dialects.bindings import ir
+from girih.dialects.graph.folds import ADD, Join, Start
+from girih.passes.tile.elements import Element
 from girih.passes.tile.emit import reduction
 from girih.passes.tile.emit.builder import Builder, Width
+from girih.passes.tile.emit.fold import FoldFunctions, kind_of, start_of
+from girih.passes.tile.emit.formula import Lanes
 from girih.passes.tile.emit.frame import FrameStack
 from girih.passes.tile.emit.precision import decided_on
-from girih.passes.tile.gpu import accumulators
 from girih.passes.tile.gpu.indices import BlockIndices
-from girih.passes.tile.gpu.one_pass import is_online
 from girih.passes.tile.gpu.plan import BlockGrid
 from girih.passes.tile.gpu.values import BlockValues
 from girih.passes.tile.index import Coordinate, coordinates_of
@@ -57,11 +59,11 @@ class BlockReductions:
     def initial(self, node: ReduceNode) -> list[ir.Value]:
         """The accumulator before the first element."""
         b = self.indices.at(self.stack.depth, self._accumulator_shape(node))
-        return (accumulators if is_online(node) else reduction).initial(b, node)
+        return reduction.initial(b, node)
 
     def alone(self, node: ReduceNode) -> list[ir.Value]:
         """The accumulator where the block holds all elements of its results."""
-        if is_online(node):
+        if not node.fold.is_element:
             return self.take_in(node, self.initial(node))
         return self._selected(node, self._elements(node), self.initial(node))
 
@@ -72,11 +74,7 @@ class BlockReductions:
         if self.grid.group > 1:
             return self._take_in_groups(node, accumulator, value)
         b = self.indices.at(self.stack.depth, self._shape(node))
-        if is_online(node):
-            results = accumulators.combine(b, node, accumulator, value)
-        else:
-            position = position or [None]
-            results = reduction.combine(b, node, accumulator, value, *position)
+        results = reduction.combine(b, node, accumulator, value, *position)
         return self._selected(node, results, accumulator)
 
     def _take_in_groups(
@@ -89,15 +87,9 @@ class BlockReductions:
         b = self.indices.at(self.stack.depth, shape)
         value = b.op("vector.shape_cast", name, value)
         mask = None if mask is None else b.op("vector.shape_cast", "i1", mask)
-        groups = accumulators.Groups(value, mask, _in_groups)
-        if is_online(node):
-            return accumulators.combine_groups(b, node, accumulator, groups)
-        combines = reduction.combination(node)
-        nothing = reduction.identity(combines, element)
-        value = groups.filled(b, value, name, nothing)
-        combined = reduction.horizontal(b, combines, element, value, _in_groups)
-        b = self.indices.at(self.stack.depth, shape[:1])
-        return [reduction.merge(b, combines, element, accumulator[0], combined)]
+        f = GroupFunctions(b, node, shape, mask)
+        values = [f.value(each) for each in (*accumulator, value)]
+        return [each.value for each in node.fold.take_group(f, *values)]
 
     def _elements(self, node: ReduceNode) -> list[ir.Value]:
         """The elements where the loops stand, and their positions if needed."""
@@ -153,68 +145,107 @@ class BlockReductions:
             if block.coordinate in self._reduced(node)
         ]
         b = self.indices.at(self.stack.depth, shape)
-        if dims or is_online(node):
 
-            def across(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:
-                return _reduced(b, kind, name, value, (shape, dims)) if dims else value
+        def across(b: Builder, join: Join, element: Element, value: ir.Value):
+            return _reduced(b, join, element, value, (shape, dims)) if dims else value
 
-            family = accumulators if is_online(node) else reduction
-            accumulator = family.across_lanes(b, node, accumulator, across)
-        self.stack.top.values[node.number] = reduction.result(b, node, accumulator)
+        if dims:
+            accumulator = reduction.across_lanes(b, node, accumulator, across)
+        value = reduction.result(b, node, accumulator, across)
+        self.stack.top.values[node.number] = value
 
 
-def _in_groups(b: Builder, kind: str, name: str, value: ir.Value) -> ir.Value:
-    """The groups of a block, each reduced to one value."""
-    return _without_dim(b, kind, name, value, (tuple(value.type.shape), 1))
+class GroupFunctions(FoldFunctions):
+    """The functions of formulas whose x is a block of groups.
+
+    An accumulator has one value for each group.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        node: ReduceNode,
+        shape: tuple[int, int],
+        mask: ir.Value | None,
+    ):
+        """Starts.
+
+        Args:
+            b: Makes ops.
+            node: The reduction.
+            shape: How many groups, and how many elements in each.
+            mask: The elements that there are; None for all.
+        """
+        element = node.operands[0].element
+        super().__init__(b, element, is_rough=node.is_rough)
+        self._shape = shape
+        self._mask = mask
+
+    def inside(self, x: Lanes, number: Start | float) -> Lanes:
+        """The elements, with a number where there is none."""
+        if self._mask is None:
+            return x
+        self._b.width = self._shape
+        filling = self.number(start_of(number, self._type))
+        return self._number(self._b.select(self._mask, x.value, filling.value))
+
+    def over(self, join: Join, x: Lanes) -> Lanes:
+        """The elements of each group as one."""
+        along = (self._shape, 1)
+        value = _without_dim(self._b, join, self._type, x.value, along)
+        self._b.width = self._shape[:1]
+        return self._number(value)
+
+    def count(self) -> Lanes:
+        """How many elements there are in each group."""
+        if self._mask is None:
+            self._b.width = self._shape[:1]
+            return self.number(float(self._shape[1]))
+        self._b.width = self._shape
+        return self.over(ADD, self.inside(self.number(1.0), 0.0))
+
+    def everywhere(self, x: Lanes, like: Lanes) -> Lanes:
+        """A value of each group for each of its elements."""
+        b = self._b
+        b.width = self._shape
+        type_ = b.type(self._element, (self._shape[0], 1))
+        column = b.op("vector.shape_cast", type_, x.value)
+        return self._number(b.op("vector.broadcast", self._element, column))
 
 
 def _reduced(
-    b: Builder, kind: str, name: str, value: ir.Value, along: tuple[tuple, list[int]]
+    b: Builder,
+    join: Join,
+    element: Element,
+    value: ir.Value,
+    along: tuple[tuple, list[int]],
 ) -> ir.Value:
     """A block reduced along some dims, which keep size 1; a scalar if none is left."""
     shape, dims = along
+    name = element.register_name
     left = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
     if len(shape) == 2:
-        value = _without_dim(b, kind, name, value, (shape, dims[-1]))
+        value = _without_dim(b, join, element, value, (shape, dims[-1]))
         if any(size > 1 for size in left):
             return b.op("vector.shape_cast", b.type(name, left), value)
-    attribute = b.parsed(f"#vector.kind<{kind}>")
-    return b.op("vector.reduction", b.type(name, 0), value, kind=attribute)
+    kind = b.parsed(f"#vector.kind<{kind_of(join, element)}>")
+    return b.op("vector.reduction", b.type(name, 0), value, kind=kind)
 
 
 def _without_dim(
-    b: Builder, kind: str, name: str, value: ir.Value, along: tuple[tuple, int]
+    b: Builder, join: Join, element: Element, value: ir.Value, along: tuple[tuple, int]
 ) -> ir.Value:
     """A block of two dims reduced along one of them."""
     shape, dim = along
     b.width = (shape[1 - dim],)
-    start = b.constant(_NEUTRAL[kind](name), name)
+    start = b.constant(start_of(join.start, element), element.register_name)
     value = b.op(
         "vector.multi_reduction",
         start.type,
         value,
         start,
-        kind=b.parsed(f"#vector.kind<{kind}>"),
+        kind=b.parsed(f"#vector.kind<{kind_of(join, element)}>"),
         reduction_dims=b.parsed(f"array<i64: {dim}>"),
     )
     b.width = shape
     return value
-
-
-def _bits(name: str) -> int:
-    return int(name[1:])
-
-
-# What changes nothing when it is combined, by kind and name of the type.
-_NEUTRAL = {
-    "add": lambda name: 0,
-    "mul": lambda name: 1,
-    "or": lambda name: 0,
-    "and": lambda name: -1,
-    "maximumf": lambda name: float("-inf"),
-    "minimumf": lambda name: float("inf"),
-    "maxsi": lambda name: -(1 << (_bits(name) - 1)),
-    "minsi": lambda name: (1 << (_bits(name) - 1)) - 1,
-    "maxui": lambda name: 0,
-    "minui": lambda name: -1,
-}

@@ -3,8 +3,8 @@
 from girih.dialects.bindings import ir
 from girih.dialects.tile.scan import COMBINATIONS
 from girih.passes.tile.emit.builder import Builder
+from girih.passes.tile.emit.fold import joined, kind_of, start_of
 from girih.passes.tile.emit.frame import FrameStack
-from girih.passes.tile.emit.reduction import identity, merge, vector_kind
 from girih.passes.tile.gpu.indices import BlockIndices
 from girih.passes.tile.gpu.plan import BlockGrid
 from girih.passes.tile.gpu.values import BlockValues
@@ -35,7 +35,7 @@ class BlockScans:
         """What is carried into the first block."""
         shape = self.indices.shape(node.coordinates)
         b = self.indices.at(self.stack.depth)
-        number = identity(node.op.COMBINES, node.element)
+        number = start_of(node.op.FOLD.joins.start, node.element)
         value = b.scalar_constant(number, node.element.register_name)
         carried = self._carried_type(b, node, shape)
         if value.type == carried:
@@ -57,7 +57,8 @@ class BlockScans:
         self.builder.location = node.location
         b = self.indices.at(self.stack.depth, shape)
         if self.along is None:
-            result = after = merge(b, node.op.COMBINES, node.element, before, value)
+            join = node.op.FOLD.joins
+            result = after = joined(b, join, node.element, before, value)
         else:
             value = self._filled(b, node, value, shape)
             result, after = self._scanned(b, node, value, before)
@@ -81,7 +82,7 @@ class BlockScans:
             return value
         if own != shape:
             mask = b.op("vector.broadcast", "i1", mask)
-        number = identity(node.op.COMBINES, node.element)
+        number = start_of(node.op.FOLD.joins.start, node.element)
         nothing = b.constant(number, node.element.register_name)
         return b.select(mask, value, nothing)
 
@@ -90,12 +91,13 @@ class BlockScans:
     ) -> tuple[ir.Value, ir.Value]:
         types = [value.type, before.type]
         dim = b.int_attribute(self.indices.dim_of(self.along))
-        if node.op.COMBINES in COMBINATIONS:
-            combines = ir.StringAttr.get(node.op.COMBINES)
+        join = node.op.FOLD.joins
+        if join.op in COMBINATIONS:
+            combines = ir.StringAttr.get(join.op)
             attributes = {"combines": combines, "dim": dim}
             op = b.create("tile.block_scan", types, [value, before], attributes)
             return op.results[0], op.results[1]
-        kind = vector_kind(node.op.COMBINES, node.element)
+        kind = kind_of(join, node.element)
         attributes = {
             "kind": b.parsed(f"#vector.kind<{kind}>"),
             "reduction_dim": dim,

@@ -7,26 +7,13 @@ workspace, and a grid that combines them, for each round of reductions.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from girih.dialects.definition import full_name, has
 from girih.dialects.dims import ceildiv, maximum
-from girih.dialects.traits import REDUCES
 from girih.passes.tile.domain import Store, reachable
 from girih.passes.tile.gpu import policy
-from girih.passes.tile.gpu.one_pass import (
-    DEVIATIONS,
-    EXPONENTIALS,
-    is_online,
-    rounds,
-)
+from girih.passes.tile.gpu.one_pass import rounds
 from girih.passes.tile.gpu.plan import Block, BlockGrid
 from girih.passes.tile.index import Coordinate
-from girih.passes.tile.nodes import (
-    ComputeNode,
-    ConstantNode,
-    LoadNode,
-    Node,
-    ReduceNode,
-)
+from girih.passes.tile.nodes import LoadNode, ReduceNode
 from girih.passes.tile.plan import Axis, Local, Pass
 from girih.passes.tile.sizes import Size, known, product
 from girih.passes.tile.split import Cut, Splitter
@@ -211,46 +198,6 @@ class BlockSplitter(Splitter):
         if len(large) > 1 and node.element == buffer.element:
             load = LoadNode(node.element, buffer=store.buffer, offset=store.offset)
             self.known[node.number] = (node, self.table.add(load, store.location))
-
-    def stored_of(self, node: ReduceNode) -> list[ReduceNode]:
-        """What is stored of each part of a reduction."""
-        if not is_online(node):
-            return super().stored_of(node)
-        x = node.operands[0]
-        one = self.table.add(ConstantNode(x.element, value=1.0))
-        needed = {EXPONENTIALS: [("reduce_max", x)]}
-        needed[DEVIATIONS] = [("reduce_sum", x), ("reduce_sum", one)]
-        beside = [
-            self.table.add(ReduceNode(x.element, (operand,), name=name), node.location)
-            for name, operand in needed[node.name]
-        ]
-        return [node, *beside]
-
-    def combined_loads(self, node: ReduceNode, loads: list[Node]) -> Node:
-        """The reduction of the parts' results."""
-        if node.name == EXPONENTIALS:
-            return self._exponentials(*loads)
-        if node.name == DEVIATIONS:
-            return self._deviations(*loads)
-        return super().combined_loads(node, loads)
-
-    def _make(self, name: str, *operands: Node) -> Node:
-        kind = ReduceNode if has(full_name(name), REDUCES) else ComputeNode
-        return self.table.add(kind(operands[0].element, operands, name=name))
-
-    def _exponentials(self, totals: Node, largest: Node) -> Node:
-        """Sums relative to each part's maximum, relative to that of all."""
-        make = self._make
-        distance = make("sub", largest, make("reduce_max", largest))
-        return make("reduce_sum", make("mul", totals, make("exp", distance)))
-
-    def _deviations(self, squares: Node, sums: Node, counts: Node) -> Node:
-        """Deviations in the parts, and those of the parts' means."""
-        make = self._make
-        mean = make("div", make("reduce_sum", sums), make("reduce_sum", counts))
-        apart = make("sub", make("div", sums, counts), mean)
-        between = make("mul", counts, make("mul", apart, apart))
-        return make("reduce_sum", make("add", squares, between))
 
     def combining_grid(self, walk: Pass, partials, is_last: bool) -> BlockGrid:
         """Programs that hold all parts of some results."""

@@ -14,7 +14,7 @@ from girih.dialects.traits import (
 )
 from girih.passes.tile import access, emit
 from girih.passes.tile.access import evaluator
-from girih.passes.tile.emit import quotient, reduction, rules
+from girih.passes.tile.emit import quotient, rules
 
 PRIMITIVES = graph.ops_with(role=Role.PRIMITIVE)
 # Cheap, because what is saved is its seed: no operand is in memory.
@@ -43,14 +43,16 @@ def test_every_primitive_has_one_rule():
 
 def test_every_reduction_says_how_it_combines():
     for cls in (graph.OPS[f"graph.{name}"] for name in reductions()):
-        values = graph.OPS[f"graph.{cls.EXTREME}"] if has(cls, FINDS_PLACE) else cls
-        assert values.COMBINES in reduction.SUPPORTED, cls.SHORT_NAME
+        joins = cls.FOLD.joins
+        assert joins.op in rules.RULES, cls.SHORT_NAME
+        assert graph.OPS[f"graph.{joins.over}"].FOLD.joins == joins, cls.SHORT_NAME
+        assert (len(cls.FOLD.start) > 1) == has(cls, FINDS_PLACE), cls.SHORT_NAME
 
 
 def test_every_scan_says_how_it_combines():
     for name in scans():
-        combines = graph.OPS[f"graph.{name}"].COMBINES
-        assert combines in {*reduction.SUPPORTED, *scan.COMBINATIONS}, name
+        joins = graph.OPS[f"graph.{name}"].FOLD.joins
+        assert (joins.op in rules.RULES) != (joins.op in scan.COMBINATIONS), name
 
 
 def test_what_takes_many_instructions_is_not_cheap():
