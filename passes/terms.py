@@ -6,7 +6,7 @@ when they are added, compared, or given to a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from girih.dialects import types as ty
@@ -39,6 +39,9 @@ class Term:
 
     def __truediv__(self, other: Term | float) -> Term:
         return self._made("div", other)
+
+    def __rtruediv__(self, other: float) -> Term:
+        return Term(self._b, self._b.op("div", self.operand(other), self.value))
 
     def __neg__(self) -> Term:
         return Term(self._b, self._b.op("neg", self.value))
@@ -80,6 +83,12 @@ class TermFunctions:
 
     def __init__(self, b: GraphBuilder):
         self._b = b
+
+    def count(self, x: Term, dims: Sequence[int]) -> Term:
+        """The number of elements along dims, of x's element type."""
+        shape = ty.shape_of(x.value.type)
+        element = x.value.type.element_type
+        return Term(self._b, self._b.count([shape[dim] for dim in dims], element))
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
         def function(*operands: Term | float, **attributes: Any) -> Term:

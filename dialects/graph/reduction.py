@@ -23,6 +23,7 @@ from girih.dialects.graph.base import (
     expect_tensor,
 )
 from girih.dialects.graph.folds import Fold, first_of, fold_of
+from girih.dialects.graph.formulas import NoGradient, of_operand
 from girih.dialects.rules import expect
 from girih.dialects.traits import CHOOSES, FINDS_PLACE, JUMPS, REDUCES, Cost, Role
 
@@ -121,6 +122,8 @@ class ReduceMinOp(_Extremum, name="reduce_min", traits={CHOOSES}):
 class _BoolReduction(Reduction):
     """Bools to bools."""
 
+    GRADIENT = NoGradient("its result is bool")
+
     @classmethod
     def check_element(cls, type_: ir.Type) -> None:
         """Checks that elements are bools."""
@@ -144,6 +147,7 @@ class _ArgExtremum(GraphOp, traits={REDUCES, FINDS_PLACE, JUMPS}):
 
     COST = Cost.CHEAP
     FOLD: ClassVar[Fold]
+    GRADIENT = NoGradient("its result is an index")
 
     x = operand()
     dim = attribute(INT)
@@ -184,8 +188,17 @@ class _FloatReduction(Reduction):
 class MeanOp(_FloatReduction, name="mean"):
     """y = the sum over ``dims`` divided by their size; NaN over no elements."""
 
+    GRADIENT = of_operand(lambda f, g, x, dims: g / f.count(x, dims))
+
+
+def _var_gradient(f: Any, g: Any, x: Any, dims: tuple, correction: float) -> Any:
+    centered = x - f.mean(x, dims=dims)
+    return g * (2.0 / (f.count(x, dims) - correction)) * centered
+
 
 class VarOp(_FloatReduction, name="var"):
     """y = sum((x - mean(x))**2) / max(n - correction, 0) over ``dims`` of size n."""
+
+    GRADIENT = of_operand(_var_gradient)
 
     correction = attribute(FLOAT, default=1.0)

@@ -1,4 +1,4 @@
-"""Derivatives of elementwise ops from ``GRADIENT`` on their classes.
+"""Derivatives of elementwise ops and reductions from ``GRADIENT`` on their classes.
 
 ``dialects/graph/formulas.py`` says what a formula is. Those of ``neg`` and ``relu`` are
 written here: they keep bf16 and f16, and widen nothing.
@@ -7,9 +7,11 @@ written here: they keep bf16 and f16, and widen nothing.
 from __future__ import annotations
 
 from girih.dialects import graph
+from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.dialects.definition import Op
 from girih.dialects.graph.formulas import Gradient, Gradients, NoGradient
+from girih.dialects.traits import REDUCES
 from girih.passes.autograd.elementwise import fitted, refuse_complex
 from girih.passes.autograd.rules import (
     RULES,
@@ -53,10 +55,24 @@ def rule_of_several(gradients: Gradients) -> Rule:
     return rule
 
 
+def rule_of_reduction(gradient: Gradient) -> Rule:
+    """The rule that a formula of a reduction says; what it gives broadcasts."""
+
+    def rule(op: ir.OpView, cotangents: list, b: VjpBuilder) -> list:
+        g = Term(b, b.widened(cotangents[0]))
+        known = Term(b, b.widened(getattr(op, gradient.known)))
+        made = gradient.formula(TermFunctions(b), g, known, **attributes_of(op))
+        value = b.cast(made.value, op.x.type.element_type)
+        return [b.broadcast_to(value, ty.shape_of(op.x.type))]
+
+    return rule
+
+
 def _register(cls: type[Op]) -> None:
     declared = cls.GRADIENT
     if isinstance(declared, Gradient):
-        RULES.add(cls.SHORT_NAME, rule_of(declared))
+        made = rule_of_reduction if REDUCES in cls.TRAITS else rule_of
+        RULES.add(cls.SHORT_NAME, made(declared))
         if declared.is_followed:
             follows(declared.known, cls.SHORT_NAME)
     elif isinstance(declared, Gradients):

@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from girih.dialects import types as ty
 from girih.dialects.bindings import ir
 from girih.passes.autograd.products import products_of_others
-from girih.passes.autograd.rules import VjpBuilder, not_differentiable, vjp
-
-not_differentiable("its result is bool", "reduce_all", "reduce_any")
-not_differentiable("its result is an index", "argmax", "argmin")
+from girih.passes.autograd.rules import VjpBuilder, vjp
 
 
 def size_along(b: VjpBuilder, x: ir.Value, dims) -> ir.Value:
@@ -30,25 +27,6 @@ def position_is(b: VjpBuilder, x: ir.Value, index: ir.Value, dim: int) -> ir.Val
 def vjp_reduce_sum(op, cotangents, b: VjpBuilder) -> list:
     """d/dx sum(x) = 1."""
     return [b.broadcast_to(cotangents[0], ty.shape_of(op.x.type))]
-
-
-@vjp("mean")
-def vjp_mean(op, cotangents, b: VjpBuilder) -> list:
-    """d/dx mean(x) = 1 / n."""
-    g = b.widened(cotangents[0])
-    share = b.div(g, size_along(b, b.widened(op.x), op.dims))
-    share = b.cast(share, op.x.type.element_type)
-    return [b.broadcast_to(share, ty.shape_of(op.x.type))]
-
-
-@vjp("var")
-def vjp_var(op, cotangents, b: VjpBuilder) -> list:
-    """d/dx var(x) = 2 (x - mean) / (n - correction)."""
-    x, g = b.widened(op.x), b.widened(cotangents[0])
-    centered = b.sub(x, b.op("mean", x, dims=op.dims))
-    freedom = b.sub(size_along(b, x, op.dims), b.like(op.correction, x))
-    scale = b.mul(g, b.div(b.like(2.0, x), freedom))
-    return [b.cast(b.mul(scale, centered), op.x.type.element_type)]
 
 
 @vjp("reduce_prod")
