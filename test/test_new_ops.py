@@ -1,7 +1,9 @@
-"""What a new op takes: ops are taken out of a copy of girih, or added to one, and used.
+"""What a new op takes: ops are added to a copy of girih, and used as its own are.
 
-An elementwise op and a composite of girih's own stand in one source file each. A
-reduction takes two, and an operator that girih does not know runs as a call of ATen.
+Each example is a patch of as few source files as its kind takes. A process with the
+patched copy compares values, gradients and their gradients with eager's, for sizes that
+vary and on an emulated GPU, and finds the op in the page of ops and among the samples.
+Without the patch the same program calls the operator.
 """
 
 from __future__ import annotations
@@ -11,36 +13,244 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("codegen", "dialects", "frontend", "passes")
+PARTS = ("codegen", "dialects", "frontend", "passes", "tools")
 FUNCTIONS = "dialects/graph/functions.py"
+REDUCTIONS = "dialects/graph/reduction.py"
+REDUCTION_RULES = "frontend/importer/reduction.py"
 
 
-def copy_of_girih(folder: Path, changed: dict[str, str]) -> dict[str, str]:
-    """The environment of a process whose girih is this tree's, with changed files."""
+class Example(NamedTuple):
+    """An op to add.
+
+    Attributes:
+        patch: What is added at the end of source files.
+        operator: Defines the operator and ``eager``, the same in ops of torch.
+        op: The name of the op.
+        is_sampled: Whether its class has a ``SAMPLE`` with which tests try it.
+        files: How many source files may be touched.
+    """
+
+    patch: dict[str, str]
+    operator: str
+    op: str
+    is_sampled: bool
+    files: int
+
+
+ELEMENTWISE = Example(
+    op="softbump",
+    is_sampled=True,
+    files=1,
+    patch={
+        FUNCTIONS: '''
+
+def _bump_gradient(f: Any, g: Any, x: Any) -> Any:
+    square = x * x
+    return g * f.exp(-square) * (1 - square * 2)
+
+
+class SoftbumpOp(RealFloatUnary, name="softbump"):
+    """y = x * e**(-x * x)."""
+
+    ATEN = "default"
+    PROMOTES = Promotes.SAME
+    INSTRUCTIONS = 20
+    EMIT = staticmethod(lambda f, x: x * f.exp(-(x * x)))
+    GRADIENT = of_operand(_bump_gradient)
+    SAMPLE = Sample(-2, 2, order=2)
+'''
+    },
+    operator="""
+own = torch.library.Library("aten", "FRAGMENT")
+own.define("softbump(Tensor self) -> Tensor")
+eager = lambda x: x * torch.exp(-x * x)
+own.impl("softbump", eager, "CompositeExplicitAutograd")
+function, operands = torch.ops.aten.softbump, 1
+""",
+)
+
+COMPOSITE = Example(
+    op="logaddexp2",
+    is_sampled=True,
+    files=1,
+    patch={
+        FUNCTIONS: '''
+
+def _larger_and_rest(f: Any, x: Any, y: Any) -> Any:
+    return f.maximum(x, y) + f.log2(f.exp2(-f.abs(x - y)) + 1)
+
+
+def _shares(f: Any, g: Any, x: Any, y: Any) -> tuple:
+    share = f.sigmoid((x - y) * 0.6931471805599453)
+    return g * share, g * (1 - share)
+
+
+class Logaddexp2Op(Binary, name="logaddexp2"):
+    """y = log2(2**lhs + 2**rhs)."""
+
+    ATEN = "default"
+    PROMOTES = Promotes.COMMON
+    ELEMENTS = "real float"
+    ROLE = Role.COMPOSITE
+    VALUE = _larger_and_rest
+    GRADIENT = of_operands(_shares)
+    SAMPLE = Sample(-3, 3, order=2)
+'''
+    },
+    operator="""
+function = eager = torch.logaddexp2
+operands = 2
+""",
+)
+
+REDUCTION = Example(
+    op="reduce_log_of_sum",
+    is_sampled=False,
+    files=2,
+    patch={
+        REDUCTIONS: '''
+
+def _with_exponential(f: Any, largest: Any, total: Any, x: Any) -> tuple:
+    distance = x - largest
+    power = f.exp(-f.abs(distance))
+    grows = distance > 0.0
+    total = f.where(grows, total * power + 1.0, total + power)
+    return f.where(grows, x, largest), total
+
+
+def _of_lanes(f: Any, largest: Any, total: Any) -> tuple:
+    of_all = f.over(folds.MAX, largest)
+    factor = f.exp(largest - f.everywhere(of_all, largest))
+    return of_all, f.over(folds.ADD, total * factor)
+
+
+def _share(f: Any, g: Any, x: Any, dims: tuple) -> Any:
+    return g * f.exp(x - f.reduce_log_of_sum(x, dims=dims))
+
+
+class ReduceLogOfSumOp(_FloatReduction, name="reduce_log_of_sum"):
+    """y = log(sum(e**x)), in one walk."""
+
+    ROLE = Role.PRIMITIVE
+    GRADIENT = of_operand(_share)
+    FOLD = Fold(
+        joins=folds.LOGADDEXP,
+        start=(folds.Start.LOWEST_FINITE, 0.0),
+        take=_with_exponential,
+        join=_of_lanes,
+        finish=lambda f, largest, total: f.log(total) + largest,
+        is_element=False,
+    )
+''',
+        REDUCTION_RULES: '''
+
+@imports("example::log_of_sum")
+def log_of_sum(b: Builder, self):
+    """Along the last dim, which stays."""
+    return b.reduce("reduce_log_of_sum", self, [self.rank - 1])
+''',
+    },
+    operator="""
+eager = lambda x: torch.logsumexp(x, -1, keepdim=True)
+
+@torch.library.custom_op("example::log_of_sum", mutates_args=())
+def function(x: torch.Tensor) -> torch.Tensor:
+    return torch.logsumexp(x, -1, keepdim=True)
+
+@function.register_fake
+def _(x):
+    return torch.empty_like(x[..., :1])
+
+operands = 1
+""",
+)
+
+LIBRARY = Example(
+    op="",
+    is_sampled=False,
+    files=0,
+    patch={},
+    operator=COMPOSITE.operator,
+)
+
+PROGRAM = """
+import sys
+import torch
+sys.path.insert(0, {support!r})
+{operator}
+import girih
+from girih.tools.op_tables import page
+from declared_ops import CASES
+from emulated_device import MultiplyingDevice, emulated_device
+assert not girih.__file__.startswith({root!r} + "/girih/")
+torch.manual_seed(0)
+
+def beside_others(own):
+    return lambda *x: own(*(each * 0.5 for each in x)) * 2
+
+def values(whole, x):
+    return whole(*x)
+
+def derivatives(whole, x):
+    x = [each.clone().requires_grad_() for each in x]
+    value = whole(*x)
+    first = torch.autograd.grad((value * value).sum(), x, create_graph=True)
+    second = torch.autograd.grad(sum((each * each).sum() for each in first), x)
+    return value, *first, *second
+
+def compare(shapes, dtype, **options):
+    has_calls = False
+    for results in (values, derivatives):
+        compiled = girih.compile(
+            beside_others(function), fullgraph=True, options=STRICT, **options
+        )
+        for shape in shapes:
+            x = [torch.randn(shape, dtype=dtype) for _ in range(operands)]
+            expected = results(beside_others(eager), x)
+            torch.testing.assert_close(results(compiled, x), expected, **CLOSE[dtype])
+        graphs = [each for graph in girih.report(compiled).graphs
+                  for each in graph.and_derived()]
+        has_calls |= any(each.externs for each in graphs)
+    return has_calls
+
+STRICT = {{"fallback": False}}
+CLOSE = {{
+    torch.float64: dict(rtol=1e-12, atol=1e-12),
+    torch.float32: dict(rtol=1e-4, atol=1e-4),
+}}
+found = [compare([(3, 37), (4, 5), (2, 1030)], torch.float64)]
+found.append(compare([(3, 37), (5, 8), (2, 601)], torch.float64, dynamic=True))
+found.append(compare([(1, 100_003)], torch.float64))
+with emulated_device(MultiplyingDevice) as device:
+    found.append(compare([(3, 37), (2, 2060), (1, 70_000)], torch.float32))
+    assert device.launched
+print("calls" if all(found) else "kernels" if not any(found) else found)
+names = [case.cls.SHORT_NAME for case in CASES]
+print("documented" if "| {op} |" in page() else "unknown")
+print("sampled" if {op!r} in names else "")
+"""
+
+
+def copy_of_girih(folder: Path, patch: dict[str, str]) -> dict[str, str]:
+    """The environment of a process whose girih is this tree's, with a patch."""
     for part in ("girih", *PARTS):
         target = folder / "girih" / ("" if part == "girih" else part)
         for source in (ROOT / part).rglob("*"):
-            name = source.relative_to(ROOT)
+            name = str(source.relative_to(ROOT))
             link = target / source.relative_to(ROOT / part)
             if source.is_dir():
                 continue
             link.parent.mkdir(parents=True, exist_ok=True)
-            if str(name) in changed:
-                link.write_text(changed[str(name)])
+            if name in patch:
+                link.write_text(source.read_text() + patch[name])
             else:
                 link.symlink_to(source)
     return os.environ | {"PYTHONPATH": str(folder), "GIRIH_NO_CACHE": "1"}
-
-
-def without_class(text: str, name: str) -> str:
-    """Source text without the class of an op."""
-    found = re.search(rf'\n\nclass \w+\([^)]*name="{name}".*?(?=\n\n\n|\Z)', text, re.S)
-    assert found is not None
-    return text.replace(found[0], "")
 
 
 def run(environment: dict[str, str], program: str) -> str:
@@ -53,27 +263,30 @@ def run(environment: dict[str, str], program: str) -> str:
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    return ran.stdout.strip()
+    return ran.stdout
 
 
-# Prints how many operators are calls of ATen, and not parts of the kernel.
-USES = f"""
-import torch
-import girih
-assert not girih.__file__.startswith({str(ROOT)!r} + "/girih/")
-x, y = torch.linspace(-2, 3, 12).reshape(2, 6)
-function = lambda x, y: torch.deg2rad(torch.hypot(x + 1, y + 1)) * 2
-compiled = girih.compile(function, fullgraph=True)
-torch.testing.assert_close(compiled(x, y), function(x, y))
-print("2 ATen calls" in str(girih.report(compiled)))
-"""
+EXAMPLES = {
+    "elementwise": ELEMENTWISE,
+    "composite": COMPOSITE,
+    "reduction": REDUCTION,
+    "library": LIBRARY,
+}
 
 
-def test_the_class_of_an_op_is_all_of_it(tmp_path):
-    assert run(copy_of_girih(tmp_path / "whole", {}), USES) == "False"
-    text = without_class((ROOT / FUNCTIONS).read_text(), "hypot")
-    changed = {FUNCTIONS: without_class(text, "deg2rad")}
-    assert run(copy_of_girih(tmp_path / "less", changed), USES) == "True"
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_an_op_is_declared_once(kind, tmp_path):
+    example = EXAMPLES[kind]
+    assert len(example.patch) == example.files
+    support = str(Path(__file__).parent / "support")
+    program = PROGRAM.format(
+        root=str(ROOT), support=support, operator=example.operator, op=example.op
+    )
+    told = run(copy_of_girih(tmp_path, example.patch), program)
+    how, documented, *sampled = told.split()
+    assert how == ("kernels" if example.files else "calls"), told
+    assert (documented == "documented") == bool(example.files)
+    assert sampled == ["sampled"] * example.is_sampled
 
 
 @pytest.mark.parametrize("name", ["hypot", "deg2rad", "isposinf", "mish"])
@@ -86,55 +299,3 @@ def test_sources_that_know_an_op(name):
         if re.search(rf'"{name}"', path.read_text())
     }
     assert len(naming) == 1, naming
-
-
-REDUCTION = '''
-
-class ReduceBitsOp(Reduction, name="reduce_bits"):
-    """y = the bits that any element has; of integers."""
-
-    FOLD = fold_of(folds.OR)
-    GRADIENT = NO_REAL_NUMBERS
-'''
-RULE = '''
-
-@imports("example::any_bits")
-def any_bits(b: Builder, self, dim):
-    """The bits of all elements along a dim, which stays."""
-    return b.reduce("reduce_bits", self, [dim % self.rank])
-'''
-ANY_BITS = """
-import numpy
-import torch
-import girih
-
-@torch.library.custom_op("example::any_bits", mutates_args=())
-def any_bits(x: torch.Tensor, dim: int) -> torch.Tensor:
-    return torch.from_numpy(numpy.bitwise_or.reduce(x.numpy(), axis=dim, keepdims=True))
-
-@any_bits.register_fake
-def _(x, dim):
-    return x.sum(dim, keepdim=True).to(x.dtype)
-
-for dynamic in (False, True):
-    compiled = girih.compile(
-        lambda x: any_bits(x * 3, 1) + 1, fullgraph=True, dynamic=dynamic
-    )
-    for rows in (3, 5):
-        x = torch.randint(-100, 100, (rows, 37))
-        torch.testing.assert_close(compiled(x), any_bits(x * 3, 1) + 1)
-print("library" if " call;" in str(girih.report(compiled)) else "kernel")
-"""
-
-
-def test_a_reduction_takes_two_files(tmp_path):
-    classes, rules = "dialects/graph/reduction.py", "frontend/importer/reduction.py"
-    imported = "from girih.dialects.graph.formulas import NO_REAL_NUMBERS\n"
-    before = "from girih.dialects.rules import expect\n"
-    text = (ROOT / classes).read_text().replace(before, imported + before, 1)
-    changed = {
-        classes: text + REDUCTION,
-        rules: (ROOT / rules).read_text() + RULE,
-    }
-    assert run(copy_of_girih(tmp_path / "with", changed), ANY_BITS) == "kernel"
-    assert run(copy_of_girih(tmp_path / "without", {}), ANY_BITS) == "library"
