@@ -23,6 +23,11 @@ from girih.passes.tile.subject import Subject
 # 32 x 65536 in bf16 16.1 us, with 16384 18.8; a masked mean of 2 x 77 x 4096 in f16
 # with 4096 10.7 instead of 8.3 (H100, 2026-11-27).
 LEAST_ELEMENTS = 8192
+# So many where those are worth it, and leave processors without a program. Cross
+# entropy in f32 of 2 x 128256 7.1 us, in parts of 8192 8.3, smoothed of 4 x 128256 11.5
+# (13.2). But dice loss of 32 x 65536, in training, of which 8192 make 256 programs,
+# 22.6 (21.0) (H200, 2026-11-29).
+LEAST_ELEMENTS_OF_FEW = 2048
 LEAST_PARTS = 3
 # And so many steps of its loop: softmax and argmax of 128 x 50257 in bf16 56.5 us, with
 # one step 79.7 (same run).
@@ -42,6 +47,15 @@ WHOLE_BYTES = 98304
 OF_PROCESSORS = 5
 LARGE_WHOLE_BYTES = 294912
 OF_MOST_PROCESSORS = (3, 4)
+# Elements of parts' results that a program combines: few where there are few results,
+# as warps that share one wait for one another in each round, of which a variance has
+# three; else lines of 128 bytes. H200, 2026-11-29, beside programs of 2048 elements:
+# batch norm and SiLU of 64 x 16 x 64 x 64 in bf16, 32 parts, 14.3 us, with 256 14.8
+# (15.0); dice loss of 32 x 65536 in training, 8 parts, 20.5, with 256 21.0 (20.9);
+# gradients of a modulated norm of 1024 x 4096 in f16 28.3, with 256 28.0 (28.1).
+COMBINED = 256
+COMBINED_OF_FEW = 64
+FEW_RESULTS = 1024
 # Stands for a symbolic size where the largest coordinate is looked for.
 GUESSED_SIZE = 1 << 20
 
@@ -141,17 +155,31 @@ def _cut(grid: BlockGrid, subject: Subject) -> Cut:
     steps |= {b.coordinate: b.size for b in grid.blocks if b.is_looped}
     along = max(steps, key=lambda c: known(c.size, GUESSED_SIZE) // steps[c])
     limit = _limit(grid, subject)
-    chunk = _chunk(grid, along, steps[along], limit)
+    chunk = _chunk(grid, along, steps[along], limit, LEAST_ELEMENTS)
+    programs = known(product(axis.programs for axis in grid.axes), GUESSED_SIZE)
+    parts = known(ceildiv(along.size, chunk), limit)
+    if parts >= LEAST_PARTS and programs * parts < subject.options.processors:
+        chunk = _chunk(grid, along, steps[along], limit, LEAST_ELEMENTS_OF_FEW)
     results = product(c.size for c in _parallel(grid))
     return Cut(_parallel(grid), results, along, chunk, limit)
 
 
-def _chunk(grid: BlockGrid, along: Coordinate, unit: int, limit: int) -> Size:
-    """Values of the coordinate in a part: whole blocks, and enough of them."""
+def _chunk(
+    grid: BlockGrid, along: Coordinate, unit: int, limit: int, elements: int
+) -> Size:
+    """Values of the coordinate in a part: whole blocks, and enough of them.
+
+    Args:
+        grid: That is split.
+        along: The coordinate.
+        unit: Values of it in a step.
+        limit: Parts, at most.
+        elements: Of a part, at least.
+    """
     others = [c for c in grid.loops if c != along]
     step = product(known(c.size, policy.GUESSED_SIZE) for c in others)
     step *= product(_walked(block, along) for block in grid.blocks)
-    least = unit * max(-(-LEAST_ELEMENTS // max(step, 1)), LEAST_STEPS)
+    least = unit * max(-(-elements // max(step, 1)), LEAST_STEPS)
     chunk = maximum(least, ceildiv(along.size, limit))
     if isinstance(along.size, int):
         chunk = max(least, -(-along.size // limit))
@@ -203,12 +231,15 @@ class BlockSplitter(Splitter):
         """Programs that hold all parts of some results."""
         _, stores, substitutes = self.combine(walk, partials, is_last)
         finished = stores[len(stores) - len(walk.reductions) :]
-        parts = Block(self.part, policy.power_of_two(self.cut.parts_limit))
+        count = known(self.part.size, self.cut.parts_limit)
+        parts = Block(self.part, policy.power_of_two(count))
         blocks = (parts,)
         if self.parallel:
-            limit = max(policy.COLUMNS.elements // parts.size, 2)
+            are_few = known(self.results, GUESSED_SIZE) < FEW_RESULTS
+            most = COMBINED_OF_FEW if are_few else COMBINED
             columns = self.parallel[-1]
-            size = policy.block_of(columns.size, min(limit, policy.RESULTS))
+            limit = min(max(most // parts.size, 2), policy.RESULTS)
+            size = policy.block_of(columns.size, limit)
             blocks = (parts, Block(columns, size))
         sizes = {block.coordinate: block.size for block in blocks}
         return replace(

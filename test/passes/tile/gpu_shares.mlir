@@ -172,3 +172,39 @@
   %5 = "graph.mul"(%4, %3) : (tensor<128x262144xf16>, tensor<128x1xf16>) -> tensor<128x262144xf16>
   "tile.write"(%5, %y) : (tensor<128x262144xf16>, !tile.buffer<f16, [128, 262144], [262144, 1]>) -> ()
 }) {domain = [128, 262144], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_long", symbols = []} : () -> ()
+
+// Parts of few results: as many as there are, and few for each program, which needs
+// one warp. A loss of two long rows has parts for most processors.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: vector<32x2xf32>
+// CHECK: num_warps = 1
+// CHECK: schedule = "split rows: {{.*}} in 32 parts", sym_name = "parts_of_two"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [2, 128256], [128256, 1]>, %y: !tile.buffer<f32, [2, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [2, 128256], [128256, 1]>) -> tensor<2x128256xf32>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<2x128256xf32>) -> tensor<2x1xf32>
+  "tile.write"(%1, %y) : (tensor<2x1xf32>, !tile.buffer<f32, [2, 1], [1, 1]>) -> ()
+}) {domain = [2, 128256], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_two", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: vector<8x8xf32>
+// CHECK: num_warps = 1
+// CHECK: schedule = "split rows: {{.*}} in 8 parts", sym_name = "parts_of_some"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [32, 65536], [65536, 1]>, %y: !tile.buffer<f32, [32, 1], [1, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [32, 65536], [65536, 1]>) -> tensor<32x65536xf32>
+  %1 = "graph.reduce_max"(%0) {dims = array<i64: 1>} : (tensor<32x65536xf32>) -> tensor<32x1xf32>
+  "tile.write"(%1, %y) : (tensor<32x1xf32>, !tile.buffer<f32, [32, 1], [1, 1]>) -> ()
+}) {domain = [32, 65536], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_some", symbols = []} : () -> ()
+
+// Many results: a line for each program.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: vector<8x32xf32>
+// CHECK: num_warps = 1
+// CHECK: schedule = "split columns: {{.*}} in 8 parts", sym_name = "parts_of_many"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1024, 4096], [4096, 1]>, %y: !tile.buffer<f32, [1, 4096], [4096, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1024, 4096], [4096, 1]>) -> tensor<1024x4096xf32>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<1024x4096xf32>) -> tensor<1x4096xf32>
+  "tile.write"(%1, %y) : (tensor<1x4096xf32>, !tile.buffer<f32, [1, 4096], [4096, 1]>) -> ()
+}) {domain = [1024, 4096], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "parts_of_many", symbols = []} : () -> ()
