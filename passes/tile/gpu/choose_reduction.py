@@ -387,6 +387,8 @@ def _column_blocks(
         return (Block(columns, width),), share
     rows = reduced[-1]
     length = policy.power_of_two(known(rows.size, share.elements))
+    if _are_few_columns(subject, columns):
+        return _few_column_blocks(subject, rows, columns)
     if isinstance(rows.size, int) and len(reduced) == 1:
         limit = policy.WHOLE_COLUMN if _reads_again(subject) else 0
         if length <= max(limit, share.elements // width):
@@ -395,6 +397,36 @@ def _column_blocks(
             return blocks, shared_out(subject, policy.HELD_COLUMNS, columns)
     height = max(min(length, share.elements // width), 2)
     return (Block(rows, height, is_looped=True), Block(columns, width)), share
+
+
+def _are_few_columns(subject: Subject, columns: Coordinate) -> bool:
+    """True where columns are read once, and wide blocks would leave threads idle."""
+    reduced, processors = subject.formula.reduced, subject.options.processors
+    if len(reduced) != 1 or _reads_again(subject):
+        return False
+    results = product(c.size for c in subject.formula.parallel)
+    if not (isinstance(results, int) and isinstance(reduced[0].size, int)):
+        return False
+    if results >= policy.FEW_BLOCKS * processors * policy.RESULTS:
+        return False
+    height = policy.FEW_NARROW.elements // policy.FEW_NARROW_COLUMNS
+    if reduced[0].size <= policy.FEW_STEPS * height:
+        return True
+    fills = results >= processors * policy.FEW_NARROW_COLUMNS
+    return fills and _cost_along(subject, columns) > policy.MUCH_ARITHMETIC
+
+
+def _few_column_blocks(
+    subject: Subject, rows: Coordinate, columns: Coordinate
+) -> tuple[Blocks, Share]:
+    """Narrow blocks of columns, whole where they are short."""
+    share = shared_out(subject, policy.FEW_NARROW, columns)
+    width = policy.block_of(columns.size, policy.FEW_NARROW_COLUMNS)
+    height = max(share.elements // width, 2)
+    length = policy.power_of_two(rows.size)
+    is_looped = length > height
+    own = Block(rows, min(length, height), is_looped)
+    return (own, Block(columns, width)), share
 
 
 def _column_share(subject: Subject) -> Share:

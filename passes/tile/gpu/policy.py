@@ -247,6 +247,18 @@ COLUMNS = Share(4096, 32, stages=3)
 # parts. Sums of 2048 columns in f32: 1.07 (1.04); in bf16: 0.98 (1.02); of 64: 0.61
 # (0.51).
 FEW_COLUMNS = Share(2048, 32, stages=3)
+# Sums that are read once and have fewer blocks of results than this for each processor:
+# narrow blocks with more threads, which hold short columns whole; what counts is how
+# soon one is ready. Longer ones have so many steps at most, or much arithmetic. H200,
+# 2026-11-29: gradients of a norm of 32 x 1536 in bf16 5.9 us, with blocks of 64 and 32
+# elements a thread 6.8; a mean over 77 of 2 x 77 x 4096 in f16 6.2 (7.4), over 512 of 7
+# x 512 x 384 in bf16, in training, 10.9 (12.5); of gelu of 1365 x 12288 in bf16, in
+# training, 66.0 (85.1). Of more blocks are slower so: over 128 of 170 x 128 x 768 in
+# bf16 51.0 (32.1), over 32 of 32 x 28760 20.4 (17.7).
+FEW_NARROW = Share(4096, 8, stages=3)
+FEW_NARROW_COLUMNS = 32
+FEW_BLOCKS = 2
+FEW_STEPS = 4
 # Reductions that others along other dims follow: an accumulator for each element. One
 # warp, as reductions across warps cost more than they bring. Softmax of 2048 x 32 x
 # 1024 along the 32, summed along the 1024: bf16 0.67, with two warps 0.51; f32 0.93

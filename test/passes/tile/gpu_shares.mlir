@@ -173,6 +173,56 @@
   "tile.write"(%5, %y) : (tensor<128x262144xf16>, !tile.buffer<f16, [128, 262144], [262144, 1]>) -> ()
 }) {domain = [128, 262144], outputs = 1 : i64, reduced = array<i64: 1>, sym_name = "parts_of_long", symbols = []} : () -> ()
 
+// Sums of few short columns: narrow blocks, which hold them whole.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "columns: {{.*}}, blocks of 32 along d0 of 32 x 32 along d1 of 1536, 4 warps of 8 elements{{.*}}", sym_name = "few_short_columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [32, 1536], [1536, 1]>, %y: !tile.buffer<bf16, [1, 1536], [1536, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [32, 1536], [1536, 1]>) -> tensor<32x1536xbf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<32x1536xbf16>) -> tensor<1x1536xbf16>
+  "tile.write"(%1, %y) : (tensor<1x1536xbf16>, !tile.buffer<bf16, [1, 1536], [1536, 1]>) -> ()
+}) {domain = [32, 1536], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "few_short_columns", symbols = []} : () -> ()
+
+// Some steps of a loop are not worth parts; more are, with blocks of 64.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "columns: {{.*}}, blocks of 128 along d0 of 512 in a loop x 32 along d1 of 2688, 16 warps of 8 elements{{.*}}", sym_name = "few_columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [512, 2688], [2688, 1]>, %y: !tile.buffer<bf16, [1, 2688], [2688, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [512, 2688], [2688, 1]>) -> tensor<512x2688xbf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<512x2688xbf16>) -> tensor<1x2688xbf16>
+  "tile.write"(%1, %y) : (tensor<1x2688xbf16>, !tile.buffer<bf16, [1, 2688], [2688, 1]>) -> ()
+}) {domain = [512, 2688], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "few_columns", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "split columns: {{.*}}, blocks of 32 along d0 of 1024 in a loop x 64 along d1 of 4096, {{.*}} in 8 parts", sym_name = "few_long_columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [1024, 4096], [4096, 1]>, %y: !tile.buffer<bf16, [1, 4096], [4096, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [1024, 4096], [4096, 1]>) -> tensor<1024x4096xbf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<1024x4096xbf16>) -> tensor<1x4096xbf16>
+  "tile.write"(%1, %y) : (tensor<1x4096xbf16>, !tile.buffer<bf16, [1, 4096], [4096, 1]>) -> ()
+}) {domain = [1024, 4096], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "few_long_columns", symbols = []} : () -> ()
+
+// Much arithmetic along long columns, which narrow blocks share out to all processors;
+// and many short ones, of which blocks are wide.
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "columns: {{.*}}, blocks of 128 along d0 of 1365 in a loop x 32 along d1 of 12288, 16 warps of 8 elements{{.*}}", sym_name = "costly_columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<f32, [1365, 12288], [12288, 1]>, %y: !tile.buffer<f32, [1, 12288], [12288, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<f32, [1365, 12288], [12288, 1]>) -> tensor<1365x12288xf32>
+  %1 = "graph.erf"(%0) : (tensor<1365x12288xf32>) -> tensor<1365x12288xf32>
+  %2 = "graph.reduce_sum"(%1) {dims = array<i64: 0>} : (tensor<1365x12288xf32>) -> tensor<1x12288xf32>
+  "tile.write"(%2, %y) : (tensor<1x12288xf32>, !tile.buffer<f32, [1, 12288], [12288, 1]>) -> ()
+}) {domain = [1365, 12288], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "costly_columns", symbols = []} : () -> ()
+
+// CHECK-LABEL: "tile.kernel"
+// CHECK: schedule = "columns: {{.*}} x 64 along d1 of 32768, {{.*}}", sym_name = "many_short_columns"
+"tile.kernel"() ({
+^bb0(%x: !tile.buffer<bf16, [32, 32768], [32768, 1]>, %y: !tile.buffer<bf16, [1, 32768], [32768, 1]>):
+  %0 = "tile.read"(%x) : (!tile.buffer<bf16, [32, 32768], [32768, 1]>) -> tensor<32x32768xbf16>
+  %1 = "graph.reduce_sum"(%0) {dims = array<i64: 0>} : (tensor<32x32768xbf16>) -> tensor<1x32768xbf16>
+  "tile.write"(%1, %y) : (tensor<1x32768xbf16>, !tile.buffer<bf16, [1, 32768], [32768, 1]>) -> ()
+}) {domain = [32, 32768], outputs = 1 : i64, reduced = array<i64: 0>, sym_name = "many_short_columns", symbols = []} : () -> ()
+
 // Parts of few results: as many as there are, and few for each program, which needs
 // one warp. A loss of two long rows has parts for most processors.
 // CHECK-LABEL: "tile.kernel"
